@@ -7,8 +7,7 @@ Everything reads parquet files and writes parquet files, batches of 10,000 rows,
 Each measurement has a process of its own. Start-up is the time until the first 100 rows are
 written, session and tables included. Rows a second are those of a second run over all rows, beyond
 what a run of 100 rows takes: looking at ids and starting tasks is paid once a run, and in the first
-run over all rows Java compiles what it will need (`warming`, paid once an executor). Processor time
-is that of all processes together, Java's too; of Ray's actors, which end with every run, none.
+run over all rows Java compiles what it will need (`warming`, paid once an executor).
 
 What an engine of so many workers loses is counted against as many processes that run the bare
 function side by side and share nothing: processors that share a cache or a core slow each other
@@ -42,7 +41,6 @@ BATCH = 10_000  # rows
 SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy town"
 WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id", keep_columns=("id",))
-FORGETFUL = ("ray",)  # its processes end with every run, and their processor time with them
 
 FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another
 
@@ -87,17 +85,11 @@ def _shown(
         print(f"{name}, {workers} workers: failed\n{done.stderr[-2000:]}", flush=True)
         return None
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    costs = [f"{found['rate']:,.0f} rows/s"]
-    if bare is not None:
-        costs.append(f"{1 - found['rate'] / bare['rate']:.0%} lost by the clock")
-    if name not in FORGETFUL:
-        costs.append(f"{found['processor'] * 1e6:.0f} us of processors a row")
-        if bare is not None:
-            costs.append(f"{1 - bare['processor'] / found['processor']:.0%} lost of those")
+    lost = "" if bare is None else f", {1 - found['rate'] / bare['rate']:.0%} lost by the clock"
     print(
-        f"{name}, {workers} workers: {', '.join(costs)}; first rows "
-        f"{found['start']:.1f} s, every run {found['again']:.1f} s, warming {found['warming']:.1f} "
-        f"s, largest Python process {found['memory']:,.0f} MiB",
+        f"{name}, {workers} workers: {found['rate']:,.0f} rows/s{lost}; first rows "
+        f"{found['start']:.1f} s, every run {found['again']:.1f} s, warming "
+        f"{found['warming']:.1f} s",
         flush=True,
     )
     return found
@@ -109,16 +101,13 @@ def measure(name: str, workers: int, folder: Path) -> dict[str, float]:
         start = time.perf_counter()
         run = ENGINES[name](workers, stack)
         seconds: list[float] = []
-        processor: list[float] = []
         for part in ("few", "few", "rows", "rows"):
             out = folder / "out"
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            before, began = _processes()[0], time.perf_counter() if seconds else start
+            began = time.perf_counter() if seconds else start
             run(folder / part, out)
             seconds.append(time.perf_counter() - began)
-            after, memory = _processes()
-            processor.append(after - before)
             expected, written = (pq.ParquetDataset(f).read(["id"]) for f in (folder / part, out))
             assert len(written) == len(expected), (name, len(written))
         rows = len(expected) - 100
@@ -127,8 +116,6 @@ def measure(name: str, workers: int, folder: Path) -> dict[str, float]:
         "again": seconds[1],
         "warming": seconds[2] - seconds[3],
         "rate": rows / (seconds[3] - seconds[1]),
-        "processor": (processor[3] - processor[1]) / rows,
-        "memory": memory,
     }
 
 
@@ -141,27 +128,6 @@ def _write(folder: Path, count: int, words: int) -> None:
         texts = [" ".join(WORDS[(i * k + k) % len(WORDS)] for k in range(words)) for i in ids]
         table = pa.table({"id": pa.array(ids, pa.int64()), "text": texts})
         pq.write_table(table, folder / f"{start:012}.parquet", row_group_size=BATCH)
-
-
-def _processes() -> tuple[float, float]:
-    """Of this process and all under it: processor seconds, those that ended included, and the most
-    MiB that a Python process among them has held.
-    """
-    ticks, most, waiting = 0, 0, [os.getpid()]
-    while waiting:
-        process = Path("/proc", str(waiting.pop()))
-        try:
-            for task in process.glob("task/*/children"):
-                waiting += map(int, task.read_text().split())
-            # utime, stime, cutime and cstime, counted behind the name, which may hold anything
-            ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:15]))
-            name = (process / "cmdline").read_bytes().split(b"\0")[0]
-            if b"python" in name or b"ray::" in name:
-                status = (process / "status").read_text()
-                most = max(most, int(status.partition("VmHWM:")[2].split()[0]))
-        except (OSError, IndexError, ValueError):  # it ended meanwhile
-            continue
-    return ticks / os.sysconf("SC_CLK_TCK"), most / 1024
 
 
 def _bare(workers: int, stack: ExitStack) -> FolderRun:

@@ -36,18 +36,6 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def joined(self) -> Corpus:
-        """One text an author: all of theirs, in order, a line break between."""
-        if self.authors is None:
-            raise ParameterError(f"{self.name} has no authors to join texts by")
-        numbers = [int(a) for a in np.unique(self.authors) if a >= 0]
-        parts: dict[int, list[str]] = {number: [] for number in numbers}
-        for author, text in zip(self.authors.tolist(), self.texts, strict=True):
-            if author >= 0:
-                parts[author].append(text)
-        joined = tuple("\n".join(parts[number]) for number in numbers)
-        return Corpus(self.name, joined, np.array(numbers, np.int64))
-
     def first_of_each_author(self, count: int) -> Corpus:
         """The first `count` texts of every author, in the corpus's order."""
         if self.authors is None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import inkblur
-from inkblur.evaluation.risk import Attempt
 
 sys.path.append(str(Path(__file__).parents[1] / "tools" / "bundled"))
 
 import strengths
+from risk import Attempt
 
 EVERY = ("c50", "novels", "pan18")
 Measured = tuple[str, float, Sequence[str], int]
@@ -59,19 +59,18 @@ def test_no_strength_is_chosen_or_taken_away_by_part_of_the_collections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     destination = tmp_path / "strengths.json"
-    kept = {"laplace": {"light": "as before"}, "exponential": {"light": "as before"}}
+    kept = {"staircase": {"light": {"epsilon": 9.0}}}
     table = inkblur.load_embedding().sha256
     destination.write_text(json.dumps({"sha256": table, "strengths": kept}), encoding="utf-8")
     monkeypatch.setattr(strengths, "DESTINATION", destination)
-    measured: list[Measured] = [
-        ("untouched", 0.0, EVERY, 9),
-        ("staircase", 2.0, EVERY, 2),
-        ("staircase", 3.0, ["c50"], 2),
-        ("laplace", 9.0, ["c50"], 2),
-        ("exponential", 9.0, EVERY, 9),  # too weak: it has no strength any more
-    ]
-    strengths.store(results(tmp_path, measured))
-    found = json.loads(destination.read_text(encoding="utf-8"))["strengths"]
-    assert found["laplace"] == kept["laplace"]
-    assert found["exponential"] == {}
-    assert {name: each["epsilon"] for name, each in found["staircase"].items()} == {"medium": 2.0}
+
+    def stored(measured: list[Measured]) -> dict[str, float]:
+        strengths.store(results(tmp_path, [("untouched", 0.0, EVERY, 9), *measured]))
+        found = json.loads(destination.read_text(encoding="utf-8"))["strengths"]
+        assert list(found) == ["staircase"]  # other mechanisms have none
+        return {name: each["epsilon"] for name, each in found["staircase"].items()}
+
+    part: Measured = ("staircase", 3.0, ["c50"], 2)
+    assert stored([part, ("laplace", 9.0, EVERY, 2)]) == {"light": 9.0}  # as before
+    assert stored([part, ("staircase", 2.0, EVERY, 2)]) == {"medium": 2.0}
+    assert stored([("staircase", 9.0, EVERY, 9)]) == {}  # too weak for any

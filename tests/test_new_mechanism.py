@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("privatize", "evaluate", "tune", "audit", "mechanisms", "calibrate")
+COMMANDS = ("privatize", "evaluate", "tune", "audit", "mechanisms")
 
 
 def python(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import OutputError, ParameterError
 from inkblur.ledger import micros
-from tests.made_strengths import keep_made_strengths
+from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 TEXTS = ["waa wab.", None, "wac", "", "waa wab.", None, "wad wae 47"]
@@ -204,8 +204,7 @@ def test_what_is_returned_repeats_the_release(
 ) -> None:
     path = spec.embedding
     key = inkblur.keyed_rng(KEY)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    keep_made_strengths(inkblur.load_embedding(path))
+    make_strengths(monkeypatch, inkblur.load_embedding(path))
     out = inkblur.privatize(TEXTS, "strong", embedding=path, rng=key)
     assert out.spec.epsilon is not None
     assert inkblur.privatize(TEXTS, spec=out.spec, rng=key).texts == out.texts

@@ -23,7 +23,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE
 from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
 from inkblur.spec_json import read_spec
-from tests.made_strengths import keep_made_strengths
+from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 SPECS = [
@@ -265,7 +265,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = Embedding(WORDS, vectors, name="small")
     write_store(tmp_path / "small.ink", table)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    keep_made_strengths(table)
+    make_strengths(monkeypatch, table)
     rows = [[f"r{i}", " ".join(WORDS[i : i + 5]) + " 47"] for i in range(20)]
     with (tmp_path / "in.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "body"], *rows])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from reproduction.earthmovers.nearness import READ
@@ -13,7 +13,6 @@ from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
 
 FALLS = "Beyond the paper: how far each attack falls at epsilon 10, over authors"
-HELD = "Beyond the paper: PAN 2018 without noise, all unknown texts"
 PAPER = "Earth Mover's paper, section 6"
 EQUAL_NOISE, PRINTED_NOISE = "GloVe, equal noise", "GloVe"
 _DROPPED = "DRauth, unknown words dropped"
@@ -26,7 +25,6 @@ CountsByRun = dict[
 
 def outcome(
     found: CountsByRun,
-    held: Mapping[str, Sequence[int]],
     sizes: tuple[int, ...],
     lengths: Mapping[str, int],
 ) -> Outcome:
@@ -34,10 +32,6 @@ def outcome(
     places = [(size, data) for size in sizes for data in dict.fromkeys(d for d, _ in found)]
     places = [(s, d) for s, d in places if str(s) in found[d, EQUAL_NOISE][0]]
     readings = [reading for size, data in places for reading in _table(found, size, data)]
-    readings += [
-        Reading(HELD, {"attacker holds": what}, "DRauth", Estimate.of_share(hits, texts))
-        for what, (hits, texts) in held.items()
-    ]
     readings += _fallen(found, sizes)
     drawings = [
         Drawing(f"{data}, {suspects_of(size, data)} authors: {measure}", _title(size, data),
@@ -200,8 +194,7 @@ def _notes(lengths: Mapping[str, int]) -> tuple[str, ...]:
         "Intervals of the tables are Student's over the runs, which takes them as independent "
         "although they share authors and texts: they cover fresh noise and another draw from these "
         "collections, and are too narrow for other authors. Claims of what falls or is kept are "
-        "over authors: each author's runs are averaged, and authors are drawn again. What PAN 2018 "
-        "gives without noise is counted over its texts.",
+        "over authors: each author's runs are averaged, and authors are drawn again.",
         "Whether the author falls more than the topic depends on the scale. The claim is about "
         "shares of the right answers; the table of falls has the differences too, and a topic of "
         "two is guessed every second time, an author of 49 hardly ever.",
@@ -221,7 +214,7 @@ def _notes(lengths: Mapping[str, int]) -> tuple[str, ...]:
         f"{ratio:.3f}; 'word2vec' is that sample itself, on C50 only.",
         "PAN 2018 starts far below the paper's fan fiction: its snippets are about another fandom, "
         "and removing function words and cutting the known text to one short document takes away "
-        "most of what the attack lives on (its own table below).",
+        "most of what the attack lives on.",
         "DRauth is Koppel's method by cosine in its stronger weighting here (log tf-idf); DRtopic "
         "is fastText from GloVe's vectors, trained on clean postings of other authors.",
     )

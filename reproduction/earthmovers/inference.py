@@ -15,7 +15,6 @@ from inkblur.evaluation import (
     known_id,
 )
 from reproduction.context import Context
-from reproduction.corpora import Corpus
 from reproduction.earthmovers.findings import (
     EQUAL_NOISE,
     PRINTED_NOISE,
@@ -72,8 +71,7 @@ def run(work: Context) -> Outcome:
                 key = f"{data}, {noise.name}, run {number}, author by author"
                 step = work.step(key, place.table, data, noise, number)
                 found[data, noise.name].append(step)
-    held = work.step("PAN 2018, what the attacker holds", place.held)
-    return outcome(found, held, place.sizes, place.lengths)
+    return outcome(found, place.sizes, place.lengths)
 
 
 class _Place:
@@ -159,29 +157,6 @@ class _Place:
                 }
                 for place, (key, texts) in enumerate(released.items())
             }
-        return out
-
-    def held(self) -> dict[str, list[int]]:
-        """Why PAN 2018 starts low: clean texts named, of how many, by what an attacker holds."""
-        split = self.work.datasets.pan18(1)
-        known, unknown = split.train, split.test.rows(range(self.work.size(len(split.test), 5)))
-        short = self.lengths["PAN 2018"]
-        one = known.first_of_each_author(1)
-        forms: dict[str, tuple[Corpus, Sequence[str], Sequence[str]]] = {
-            "whole texts": (known, known.texts, unknown.texts),
-            "content words": (known, _content(known.texts), _content(unknown.texts)),
-            f"{short} content words of one text": (
-                one,
-                _content(one.texts, short),
-                _content(unknown.texts, short),
-            ),
-        }
-        out = {}
-        for name, (corpus, studied, asked) in forms.items():
-            assert corpus.authors is not None  # by the loader
-            attack = Koppel(seed=self.seed, similarity="cosine").fit(studied, corpus.authors)
-            hits = int((attack.predict(asked) == unknown.authors).sum())
-            out[name] = [hits, len(unknown)]
         return out
 
     def _koppel(self, known: Sequence[str], run: int) -> Koppel:

@@ -29,12 +29,6 @@ PLACES = {
     "word2vec": ("Table 1", "Table 2", "Figures 2 and 3"),
 }
 NAMES = {"glove": "GloVe 6B", "word2vec": "Google News word2vec"}
-SANITY = "Sanity point: GloVe 6B, all words that have a vector"
-# mean N_w that a plain script measured on them: (lambda, epsilon)
-SCRIPT = {
-    (0.0, 5.0): 2.2, (0.0, 10.0): 35.7, (0.0, 20.0): 97.4,
-    (1.0, 5.0): 0.8, (1.0, 10.0): 12.7, (1.0, 20.0): 76.8,
-}  # fmt: skip
 NULL_REPEATS = 20
 RUNS = 100  # a word, as in the paper
 _RESAMPLES = 500
@@ -43,7 +37,7 @@ WordCounts = Mapping[tuple[float, float], Mapping[str, Sequence[int]]]  # by (la
 
 
 def run(work: Context) -> Outcome:
-    """The paper's grid on two sets of vectors, and the sanity point."""
+    """The paper's grid on two sets of vectors."""
     readings: list[Reading] = []
     claims: list[Claim] = []
     drawings: list[Drawing] = []
@@ -71,8 +65,6 @@ def run(work: Context) -> Outcome:
         readings += _tables(vectors, found, known / words) + _percentiles(vectors, found)
         claims += [*_claims(vectors, found), *_percentile_claims(work, vectors, found)]
         drawings += _drawings(vectors)
-    glove = CollectionVocabulary(work, "glove")
-    readings += _sanity(work, glove)
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=_notes(work))
 
 
@@ -227,30 +219,6 @@ def _percentile_gain(before: Array, after: Array, percent: float, rng: Rng) -> E
     return Estimate(value, *percentile_interval(again, units=len(before)))
 
 
-def _sanity(work: Context, glove: CollectionVocabulary) -> list[Reading]:
-    return [
-        Reading(
-            SANITY, {"epsilon": epsilon, "lambda": lam}, "mean N_w (stated: a plain script)",
-            Estimate.of_runs(work.step(f"sanity, lambda {lam:g}, epsilon {epsilon:g}",
-                                       _all_words, work, glove, lam, epsilon)),
-            script,
-        )
-        for (lam, epsilon), script in SCRIPT.items()
-    ]  # fmt: skip
-
-
-def _all_words(
-    work: Context, glove: CollectionVocabulary, lam: float, epsilon: float
-) -> list[float]:
-    """The percentage of all words that survive, run after run."""
-    mechanism = ReleaseSpec("mahalanobis", epsilon).varied(lam=lam).mechanism_on(glove.table)
-    ids = np.arange(len(glove.table), dtype=np.int64)
-    return [
-        100 * float((mechanism.replace(ids, work.rng("all", mechanism.spec, str(r))) == ids).mean())
-        for r in range(work.size(5, 2))
-    ]
-
-
 def _notes(work: Context) -> tuple[str, ...]:
     counts: dict[str, Any] = {
         vectors: CollectionVocabulary(work, vectors).counts() for vectors in PLACES
@@ -271,7 +239,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         ("Every word" if work.whole else f"{work.size(1_000, 10):,} words")
         + " of each vocabulary was measured, the same for every "
         f"setting, with {work.size(RUNS, 20)} runs each; every word of the vocabulary can come "
-        "out. Intervals are over words of the vocabulary, and over runs at the sanity point. The "
+        "out. Intervals are over words of the vocabulary. The "
         "paper's own divide the spread over words by the root of 100, the number of runs, not by "
         "that of the number of words.",
         "At epsilon 40 nearly all words survive in the paper, as they do here with words without a "
@@ -282,6 +250,4 @@ def _notes(work: Context) -> tuple[str, ...]:
         "grows, as it does at epsilon 1 in the paper's own tables.",
         "A larger lambda at the same epsilon acts much like a smaller epsilon.",
         "S_w counts the word itself where it came out, as the paper's tables do (they tend to 1).",
-        f"Sanity point: every word with a vector, {work.size(5, 2)} runs. Its stated numbers are "
-        "no paper's: a plain script measured them on the same words and vectors.",
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding, ReleaseSpec, Unreachable, make_mechanism
-from inkblur.evaluation import NULL_ID, Array, Ids, calibrate, privacy_statistics, survival_rate
+from inkblur import Embedding, ReleaseSpec, Unreachable
+from inkblur.evaluation import NULL_ID, Array, Ids, calibrate, privacy_statistics
 from reproduction.context import Context
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
@@ -22,7 +22,6 @@ from reproduction.thesis.suspects import (
 )
 
 TABLE = "Beyond the paper: both mechanisms at equal survival in the texts"
-FLOOR = "Beyond the paper: how few words mechanism 1 can let survive"
 ONE, TWO = "angular-laplace", "component-laplace"
 SURVIVALS: tuple[float, ...] = (0.8, 0.5)
 JUDGED = 0.5  # the level of the claims: half of the words of a text change
@@ -64,16 +63,6 @@ def run(work: Context) -> Outcome:
                         for key in ("author", "topic")
                     },
                 }
-    floors = work.step("lowest survival of mechanism 1, vocabulary and tokens", study.floor, tokens)
-    readings += [
-        Reading(
-            FLOOR,
-            {"mechanism": ONE, "words drawn from": drawn_from},
-            "lowest survival",
-            Estimate.of_share(floor["survived"], floor["drawn"]),
-        )
-        for drawn_from, floor in floors.items()
-    ]
     drawing = Drawing(
         "Topic over author at equal survival",
         TABLE,
@@ -153,21 +142,6 @@ class _AngularStudy:
         texts = self.attack.case.asked.texts
         released = self.work.release(setting, self.postings.embedding, texts, f"run {number}")
         return {**self.attack.hits(released.texts), **relative_change.counted(released, texts)}
-
-    def floor(self, tokens: Ids) -> dict[str, dict[str, int]]:
-        """Survival where the angle is as good as even up to the right angle, by where words are
-        drawn from.
-        """
-        drawn = self.work.size(2_000, 200)
-        mechanism = make_mechanism(
-            ONE, self.postings.embedding, epsilon=1e-6, accept_no_guarantee=True
-        )
-        size = len(self.postings.embedding)
-        evenly = np.array(self.work.sample(min(drawn, size), size, "floor"), np.int64)
-        return {
-            name: {"survived": round(survival_rate(mechanism, ids) * len(ids)), "drawn": len(ids)}
-            for name, ids in (("the vocabulary", evenly), ("the texts", tokens[:drawn]))
-        }
 
 
 def nearness(embedding: Embedding, ids: Ids, out: Ids, draws: int) -> list[float | None]:
@@ -253,7 +227,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         f"Vocabulary: the {work.size(VOCABULARY, 800):,} commonest words of GloVe 6B, 300 "
         "dimensions.",
         "Mechanism 1 cuts its angle off at 90 degrees, so even without a limit on the noise some "
-        "of the words survive (the table of the lowest survival): survival 0.2 is out of its "
+        "of the words survive: survival 0.2 is out of its "
         "reach. It has no guarantee.",
         "Equal survival in the texts is not equal survival over the vocabulary: N_w and S_w are of "
         "words drawn evenly from the vocabulary, as in the Mahalanobis paper, and differ between "

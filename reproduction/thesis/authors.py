@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from inkblur.evaluation import Array, Koppel
+from inkblur.evaluation import Array
 from reproduction.context import Context
 from reproduction.result import Claim, Drawing, Outcome, Reading
 from reproduction.thesis import relative_change
-from reproduction.thesis.postings import Postings, TopicClassifier
+from reproduction.thesis.postings import Postings
 from reproduction.thesis.published import AUTHORS, FORMS, OBFUSCATED, SCALES, accuracy, kept
 from reproduction.thesis.scales import NoiseScale, obfuscation
 from reproduction.thesis.suspects import (
@@ -17,18 +17,14 @@ from reproduction.thesis.suspects import (
     NEWSGROUPS,
     Cases,
     SuspectAttack,
-    hits,
     newsgroup_suspects,
 )
 
 TABLE = "Table 5.4 (paper: Reuters beside C50, fan fiction beside PAN 2018)"
-ADAPTIVE = "Beyond the paper: attacker and classifier learn from obfuscated texts (20 Newsgroups)"
 VOCABULARY = 30_000
 RUNS = {NoiseScale.AS_PRINTED: 1, NoiseScale.EQUAL_RATIO: 3}
 RUNS_OF_RAW = 1  # its texts are twice as long, and the thesis prints no numbers for it
-RUNS_OF_ADAPTIVE = 3
 SOURCE = "thesis, sections 5.4.2 and 5.4.3"
-ADAPTIVE_SOURCE = "ours; the thesis's attacker studies texts that are not obfuscated"
 MEASURES = {"author": "author accuracy", "topic": "topic accuracy"}
 
 BeforeAndAfter = tuple[
@@ -56,22 +52,10 @@ def run(work: Context) -> Outcome:
                         work.step(f"{name}, run {n}", rows.blurred, scale, noise, n)
                         for n in range(_runs(work, form, noise))
                     ]
-    adaptive = [
-        work.step(f"adaptive, {LEARNED}, run {n}", _adaptive, study, n)
-        for n in range(work.size(RUNS_OF_ADAPTIVE, 1))
-    ]
     readings = [
         reading for place, done in found.items() for reading in _readings(*place, done, found)
     ]
     plain = found[NEWSGROUPS, "content", None, 0.0]
-    where: dict[str, str | float] = {"form": "content", "noise": NoiseScale.EQUAL_RATIO.value}
-    where["scale"] = max(SCALES)
-    for key, measure in MEASURES.items():
-        readings.append(
-            Reading(
-                ADAPTIVE, where, measure, relative_change.success([one[key] for one in adaptive])
-            )
-        )
     claims = []
     judged_on = (
         f"{len(plain[0]['topic'])} postings of 20 Newsgroups by {newsgroup_suspects(work)} "
@@ -89,11 +73,6 @@ def run(work: Context) -> Outcome:
             claims.append(_falls_more(name, at, judged_on, which, pairs, SOURCE))
             if scale == max(SCALES):
                 claims.append(_topic_holds(f"{scale:g}{noise.suffix}", at, judged_on, which, pairs))
-    at = f"At scale {max(SCALES):g}, when attacker and classifier learn from obfuscated texts,"
-    which = "content words, both trained on texts obfuscated in the same way"
-    name = f"{max(SCALES):g}-adaptive"
-    claims.append(_falls_more(name, at, judged_on, which, [(plain, adaptive)], ADAPTIVE_SOURCE))
-    claims.append(_topic_holds(name, at, judged_on, which, [(plain, adaptive)]))
     drawing = Drawing(
         "What is left of the attack in each form, by collection (equal noise-to-signal ratio)",
         TABLE + ", drawn",
@@ -137,23 +116,6 @@ class _Rows:
         setting = obfuscation(study.postings.embedding, scale, noise)
         released = study.work.release(setting, study.postings.embedding, texts, *names)
         return {**attack.hits(released.texts), **relative_change.counted(released, texts)}
-
-
-def _adaptive(study: _AuthorStudy, number: int) -> dict[str, Any]:
-    """Scale 0.5, content words: known texts and training postings are obfuscated like the rest."""
-    work, form = study.work, "content"
-    case = study.cases.in_form(NEWSGROUPS, form)
-    setting = obfuscation(study.postings.embedding, max(SCALES), NoiseScale.EQUAL_RATIO)
-
-    def blurred(part: str, texts: tuple[str, ...]) -> tuple[str, ...]:
-        names = ("adaptive", part, f"run {number}")
-        return work.release(setting, study.postings.embedding, texts, *names).texts
-
-    assert case.known.authors is not None
-    koppel = Koppel(seed=work.seed).fit(blurred("known", case.known.texts), case.known.authors)
-    training = tuple(study.postings.formed_train[form])
-    classifier = TopicClassifier(blurred("training", training), study.postings.train.labels or ())
-    return dict(hits(koppel, classifier, case, blurred("asked", case.asked.texts)))
 
 
 def _runs(work: Context, form: str, noise: NoiseScale) -> int:
@@ -247,9 +209,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         "than the plain counts of the thesis and was chosen on C50 and PAN 2018 themselves.",
         "Stop words are the thesis's 317 (scikit-learn's list). Proper nouns are taken out of the "
         "fan fiction, as in the thesis: here the words that TextBlob's tagger calls so.",
-        "The attacker knows texts in the same form that are not obfuscated, as in the thesis. The "
-        "table beyond the paper shows the attacker who obfuscates the known texts too, which the "
-        "public mechanism lets anyone do.",
+        "The attacker knows texts in the same form that are not obfuscated, as in the thesis.",
         "Only 20 Newsgroups has authors and topics, so the claims are judged there: each released "
         "posting is read by the attacker and by the classifier of topics (multinomial naive "
         f"Bayes, {work.size(100, 8)} training postings of each group, none by a suspect). BOW "

@@ -68,11 +68,6 @@ class Strength(Enum):
     MEDIUM = "medium"
     STRONG = "strong"
 
-    @property
-    def most_risk(self) -> float:
-        """Largest share of the texts that attacks on words name the author of, above chance."""
-        return {Strength.LIGHT: 0.5, Strength.MEDIUM: 0.25, Strength.STRONG: 0.1}[self]
-
 
 class Morphology(Enum):
     """What becomes of a word's spelling before a tf release looks it up."""

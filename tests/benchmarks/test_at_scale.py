@@ -30,5 +30,5 @@ def test_an_engines_cost() -> None:
     bare, again, last = printed.splitlines()[1:]
     for line in (bare, again, last):
         assert line.startswith("bare, 1 workers")
-        assert "us of processors a row" in line
+        assert "rows/s" in line
         assert "failed" not in line

@@ -20,7 +20,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.files import preview as module
 from inkblur.files.preview import preview_file
 from inkblur.ledger import open_ledger
-from tests.made_strengths import keep_made_strengths
+from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = Embedding(WORDS, vectors, name="small")
     write_store(tmp_path / "small.ink", table)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    keep_made_strengths(table)
+    make_strengths(monkeypatch, table)
     rows = [[i, f"user{i}", f"{WORDS[i]} {WORDS[0]} 47", i % 3] for i in range(200)]
     with (tmp_path / "in.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "author", "text", "stars"], *rows])

@@ -26,7 +26,7 @@ from inkblur.files.run import run as plain
 from inkblur.ledger import open_ledger
 from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.nearest.cpu import native
-from tests.made_strengths import keep_made_strengths
+from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
 KEY = "5f1c9ae27b04d8633ee1527fc6a90b18d42b7c05619fe38a0d74b6f2883ac15e"
@@ -187,17 +187,15 @@ def test_level_and_radius_give_epsilon(folder: Path) -> None:
 
 def test_a_strength_is_a_measured_risk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = refused(folder, "in.csv", "--strength", "strong")
-    assert "give --epsilon, or measure the strengths once" in told
-    assert "calibrate --authors FILE" in told
-    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
-    keep_made_strengths(load_embedding(folder / "small.ink"))
+    assert "give --epsilon, or --level with --radius" in told
+    make_strengths(monkeypatch, load_embedding(folder / "small.ink"))
     result = inkblur(folder, "in.csv", "--strength", "strong", "--report", "r.json", "-o", "o.csv")
     assert result.exit_code == 0, result.output
     epsilon = json.loads((folder / "r.json").read_text())["mechanism"]["epsilon"]
     again = inkblur(folder, "in.csv", "-e", str(epsilon), "-o", "p.csv", "--report", "s.json")
     for ran, report in ((result, "r.json"), (again, "s.json")):
         kept = json.loads((folder / report).read_text())["risks"]
-        assert [risk["measured"] for risk in kept["risks"]] == [None] * 3  # only by `calibrate`
+        assert [risk["measured"] for risk in kept["risks"]] == [None] * 3
         [line] = kept["sentences"]
         assert line in ran.stderr
 

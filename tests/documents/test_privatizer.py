@@ -6,7 +6,6 @@ import pytest
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.documents.analysis import known_id
-from inkblur.documents.privatizer import radius_covering
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.rng import seeded_rng
@@ -100,14 +99,6 @@ def test_policies_refuse_contradictions() -> None:
         TokenPolicies.of(keep=["everything"])
     with pytest.raises(ParameterError, match="cannot be dropped"):
         TokenPolicies.of(drop=["capitals"])
-
-
-def test_the_radius_holds_the_references() -> None:
-    radius = radius_covering(["the doctor", "doctor the", "was angry"], SURE, length=2)
-    # Both words of the last differ from both of the others; all words lie 50 sqrt 2 apart.
-    assert radius == pytest.approx(2 * 50 * 2**0.5)
-    with pytest.raises(ParameterError, match="two"):
-        radius_covering(["alone"], SURE, length=2)
 
 
 def test_a_spelling_met_as_a_word_is_judged_anew_as_a_number() -> None:

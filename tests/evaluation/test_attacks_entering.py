@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -27,11 +30,13 @@ from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.risk import attempts
-from inkblur.evaluation.strengths import author_texts
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID
+
+sys.path.append(str(Path(__file__).parents[2] / "tools" / "bundled"))
+
+from risk import AuthorTexts, attempts
 
 pytest.importorskip("sklearn")
 AUTHORS, PLAN = 6, Plan(seed=4, attacks=("likelihood",), models=(), repeats=1, read_texts=0)
@@ -71,7 +76,8 @@ def test_words_that_do_not_enter_are_not_held_against_an_author() -> None:
 
 def test_the_risk_of_a_strength_counts_what_enters_too() -> None:
     made, neighbors_together = data().train, np.array([0, 2, 4, 1, 3, 5])
-    texts = author_texts(made.texts, neighbors_together[made.authors])
+    authors = neighbors_together[made.authors]
+    texts = AuthorTexts(made.texts[::2], authors[::2], made.texts[1::2], authors[1::2])
     blur = ReleaseSpec("staircase", 3.0, drop=("stop-words",)).privatizer(table())
     found = attempts(texts, blur, table(), seeded_rng(2))
     for name in ("likelihood", "likelihood-texts"):

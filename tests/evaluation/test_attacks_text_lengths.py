@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,10 +17,13 @@ from inkblur.evaluation.attacks.entering import entering
 from inkblur.evaluation.attacks.length_likelihood import LengthLikelihood
 from inkblur.evaluation.attacks.text_lengths import TextLengths
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.evaluation.risk import ON_LENGTHS, AuthorTexts, attempts, strongest
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids, Record
+
+sys.path.append(str(Path(__file__).parents[2] / "tools" / "bundled"))
+
+from risk import ON_LENGTHS, AuthorTexts, attempts, strongest
 
 pytest.importorskip("scipy")
 

@@ -13,7 +13,6 @@ from inkblur.mechanisms import make_mechanism
 from inkblur.mechanisms.catalogue import find
 from inkblur.mechanisms.strengths import (
     epsilon_for,
-    keep_strengths,
     measured_strengths,
     strength_of,
     usual_epsilons,
@@ -23,6 +22,7 @@ from inkblur.types import Strength
 STORED = json.loads(
     (Path(inkblur.__file__).parent / "embeddings/data/strengths.json").read_text(encoding="utf-8")
 )
+MOST_RISK = {Strength.LIGHT: 0.5, Strength.MEDIUM: 0.25, Strength.STRONG: 0.1}  # above chance
 KEYS = sorted(STORED["strengths"])
 
 
@@ -33,9 +33,7 @@ def stored(key: str) -> dict[str, Any]:
 
 def test_the_stored_strengths_are_those_of_the_bundled_table() -> None:
     assert STORED["sha256"] == inkblur.load_embedding().sha256
-    assert "staircase" in KEYS
-    for key in KEYS:
-        assert find(key.split()[0]).key({}) == key
+    assert [find("staircase").key({})] == KEYS
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -53,7 +51,7 @@ def test_a_strength_was_chosen_by_the_risk_it_names(key: str) -> None:
         found = stored(key)[strength.value]
         assert len(found["collections"]) == 3
         for figures in found["collections"].values():
-            assert figures["choosing_half"] <= strength.most_risk
+            assert figures["choosing_half"] <= MOST_RISK[strength]
             assert figures["low"] <= figures["risk"] <= figures["high"]
             chance = figures["chance"]
             above = max(0.0, (figures["accuracy"] - chance) / (1 - chance))
@@ -84,51 +82,17 @@ def test_a_release_at_a_strength_is_recognized_however_it_was_described(key: str
     assert strength_of(make_mechanism(name, table, epsilon=0.77)) is None
 
 
-def test_another_table_has_no_strengths(toy: Embedding) -> None:
-    with pytest.raises(ParameterError, match=r"give `epsilon=`, or .*calibrate --authors FILE"):
-        epsilon_for(Strength.MEDIUM, "laplace", toy)
-    assert measured_strengths("laplace", toy) == {}
+def test_another_table_and_another_mechanism_have_no_strengths(toy: Embedding) -> None:
+    """One error, which names the other ways to say how strong."""
+    bundled = inkblur.load_embedding()
+    for name, table, own in (
+        ("staircase", toy, {}),
+        ("laplace", bundled, {}),
+        ("staircase", bundled, {"tau": 0.2}),
+    ):
+        with pytest.raises(ParameterError, match=r"give `epsilon=`, or `level=` with `radius=`"):
+            epsilon_for(Strength.MEDIUM, name, table, **own)
+        assert measured_strengths(name, table, **own) == {}
     assert strength_of(make_mechanism("laplace", toy, epsilon=1.0)) is None
     few, half, most = usual_epsilons("laplace", toy)
     assert few < half < most
-
-
-def test_a_setting_that_was_not_measured_says_what_to_use() -> None:
-    table = inkblur.load_embedding()
-    with pytest.raises(ParameterError, match=r"for mahalanobis lam=0.25 on bundled: use .*stairc"):
-        epsilon_for(Strength.LIGHT, "mahalanobis", table, lam=0.25)
-    with pytest.raises(ParameterError, match="no strength was measured for angular-laplace"):
-        epsilon_for(Strength.LIGHT, "angular-laplace", table)
-
-
-def measured(epsilon: float) -> dict[str, Any]:
-    return {
-        "epsilon": epsilon,
-        "parameters": {"epsilon": epsilon},
-        "named": 0.2,
-        "untouched": 0.7,
-        "guessing": 0.1,
-        "collections": {},
-    }
-
-
-def test_what_the_user_measured_is_kept(
-    toy: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    keep_strengths(toy, "laplace", {"light": measured(5.0), "medium": measured(4.0)})
-    path = keep_strengths(toy, "exponential", {"light": measured(8.0)})
-    assert epsilon_for(Strength.MEDIUM, "laplace", toy) == 4.0
-    assert usual_epsilons("laplace", toy) == [4.0, 5.0]
-    found = strength_of(make_mechanism("laplace", toy, epsilon=4.0))
-    assert found is not None
-    assert found[0] is Strength.MEDIUM
-    with pytest.raises(
-        ParameterError, match=r"laplace .*is strong, which is at most 10%.*: give `epsilon=`$"
-    ):
-        epsilon_for(Strength.STRONG, "laplace", toy)
-    with pytest.raises(ParameterError, match=r"is medium.*: use laplace, or give `epsilon=`"):
-        epsilon_for(Strength.MEDIUM, "exponential", toy)
-    path.write_text('{"sha256": 1}')
-    with pytest.raises(ParameterError, match=r"cannot read the strengths in .*remove the file"):
-        epsilon_for(Strength.MEDIUM, "laplace", toy)

@@ -27,7 +27,6 @@ def test_reuters_c50() -> None:
     words = [len(text.split()) for text in split.train.texts + split.test.texts]
     assert np.mean(words) == pytest.approx(505, abs=5)
     assert len(split.test.first_of_each_author(10)) == 500
-    assert len(split.train.joined()) == 50
 
 
 @needs_data
@@ -124,10 +123,9 @@ def test_authors_of_postings_are_numbers_and_bodies_have_no_headers(tmp_path: Pa
     assert corpora.posting_body(split.train.texts[0]) == "hello\n\nthere"
 
 
-def test_joining_and_choosing_by_author() -> None:
+def test_choosing_by_author() -> None:
     corpus = Corpus("toy", ("a", "b", "c", "d"), np.array([1, 0, 1, -1]), ("w", "x", "y", "z"))
-    assert corpus.joined().texts == ("b", "a\nc")
     first = corpus.first_of_each_author(1)
     assert (first.texts, first.labels) == (("a", "b"), ("w", "x"))
     with pytest.raises(ParameterError, match="no authors"):
-        Corpus("toy", ("a",)).joined()
+        Corpus("toy", ("a",)).first_of_each_author(1)

@@ -18,13 +18,14 @@ from typing import Any
 
 import kept_lines  # before NumPy
 import numpy as np
+from strengths import COMPARED
 
 import inkblur
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.reading import Reader, guessed
 from inkblur.evaluation.measures.recovered import recovered, true_words
-from inkblur.mechanisms.strengths import usual_epsilons
+from inkblur.mechanisms.strengths import measured_strengths
 from reproduction.corpora import reuters_c50
 
 TEXTS = 60
@@ -67,11 +68,12 @@ def measured(job: Job) -> dict[str, Any]:
 
 def measure(options: argparse.Namespace) -> None:
     """Measure what is missing."""
-    table = inkblur.load_embedding()
+    strengths = measured_strengths("staircase", inkblur.load_embedding())
+    compared = {**COMPARED, "staircase": tuple(each.epsilon for each in strengths.values())}
     jobs = [
         (name, epsilon)
         for name in options.mechanisms
-        for epsilon in (*BEYOND[name], *reversed(usual_epsilons(name, table)))
+        for epsilon in (*BEYOND[name], *compared[name])
     ]
     kept_lines.measure(options.results, jobs, options.workers, measured)
 

@@ -7,11 +7,11 @@
 `measure` releases and attacks the texts of three public collections (C50: 50 known and 10 attacked
 texts an author; PAN 2018, problem 1; english-novels) with each mechanism at each epsilon of a grid.
 Each (mechanism, epsilon, collection, repetition) is a line of the file; lines that are there
-already are not measured again, so a run that was stopped goes on. `store` chooses the epsilons on
-one half of the authors, judges them on the other, and writes the file that `--strength` reads
-(tests/test_strength_figures.py then names the lines of README and docs to change); `show` only
-prints what it would. `attacks` prints what every single attack names. Both also print settings that
-were measured on some collections only, which no strength is chosen from:
+already are not measured again, so a run that was stopped goes on. `store` chooses the staircase's
+epsilons on one half of the authors, judges them on the other, and writes the file that
+`--strength` reads (tests/test_strength_figures.py then names the lines of README and docs to
+change); `show` only prints what it would. `attacks` prints what every single attack names. Both
+also print settings that were measured on some collections only, which no strength is chosen from:
 
     python tools/bundled/strengths.py measure c50.jsonl --mechanisms exponential --epsilons 18 \\
         --collections c50 && python tools/bundled/strengths.py show c50.jsonl
@@ -21,20 +21,32 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import kept_lines  # before NumPy
 import numpy as np
+from risk import ON_LENGTHS, AttackRisk, Attempt, AuthorTexts, attempts, strongest
 
 import inkblur
-from inkblur.evaluation.risk import ON_LENGTHS, Attempt, AuthorTexts, attempts
-from inkblur.evaluation.strengths import SettingRisk, chosen
-from inkblur.mechanisms import CATALOGUE
+from inkblur.types import Strength
 from reproduction.corpora import Split, english_novels, pan18, reuters_c50
 
 DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths.json"
+CHOOSING, JUDGING = 0, 1  # halves
+# Largest share of the texts that attacks on words name the author of, above chance.
+MOST_RISK = {Strength.LIGHT: 0.5, Strength.MEDIUM: 0.25, Strength.STRONG: 0.1}
+# The choosing half must stay this far below the level: the judging half scatters around it.
+MARGIN = 0.8
+# Epsilons of other mechanisms about as risky as light, medium and strong, for comparison.
+COMPARED = {
+    "mahalanobis": (42.0, 35.0, 28.0),
+    "exponential": (15.0, 13.0, 9.0),
+    "laplace": (40.0, 34.0),
+    "component-laplace": (3.9, 3.3),
+}
 LENGTHS = (50, 100, 200, 400)  # words, for the curve of risk over text length
 GRID: dict[str, tuple[float, ...]] = {
     "untouched": (0.0,),
@@ -59,6 +71,91 @@ COLLECTIONS: dict[str, tuple[Callable[[], Split], int, int]] = {
     "pan18": (lambda: pan18(1), 4, 10),
 }
 Job = tuple[str, float, str, int]  # mechanism, epsilon, collection, repetition
+
+
+ByCollection = Mapping[str, Sequence[Attempt]]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRisk:
+    """All attempts on one setting, and on the texts as they are, by collection."""
+
+    parameters: Mapping[str, Any]
+    tried: ByCollection
+    untouched: ByCollection
+
+    def risks(
+        self, half: int, words: int | None = None, *, hidden: bool = False
+    ) -> dict[str, AttackRisk]:
+        """What the strongest attack reached on each collection; if lengths are `hidden`, the
+        strongest of those that look at words alone.
+        """
+        return {
+            name: strongest(_part(every, half, words, hidden)) for name, every in self.tried.items()
+        }
+
+    def worst(self, half: int) -> float:
+        """The largest risk of any collection by which a strength is chosen: lengths are hidden."""
+        return max(found.risk for found in self.risks(half, hidden=True).values())
+
+    def to_json(self) -> dict[str, Any]:
+        """What is stored of a strength: the figures of the half that judged it."""
+        judged, hidden = self.risks(JUDGING), self.risks(JUDGING, hidden=True)
+        chosen = self.risks(CHOOSING, hidden=True)
+        before = {name: strongest(_part(each, JUDGING)) for name, each in self.untouched.items()}
+        return {
+            "epsilon": self.parameters["epsilon"],
+            "parameters": dict(self.parameters),
+            **_shares(judged, before),
+            "lengths_hidden": _shares(hidden, before),
+            "collections": {
+                name: {
+                    **judged[name].to_json(),
+                    "lengths_hidden": hidden[name].to_json(),
+                    "choosing_half": round(chosen[name].risk, 4),
+                    "untouched": before[name].to_json(),
+                }
+                for name in judged
+            },
+        }
+
+
+def _shares(risks: Mapping[str, AttackRisk], before: Mapping[str, AttackRisk]) -> dict[str, float]:
+    """Of texts whose author is named on the worst collection: released, as written, by guessing."""
+    worst = max(risks, key=lambda name: risks[name].risk)
+    return {
+        "named": round(risks[worst].accuracy, 4),
+        "untouched": round(before[worst].accuracy, 4),
+        "guessing": round(risks[worst].chance, 4),
+    }
+
+
+def _part(
+    every: Sequence[Attempt], half: int, words: int | None = None, hidden: bool = False
+) -> list[Attempt]:
+    return [
+        each
+        for each in every
+        if each.half == half and each.words == words and not (hidden and each.attack in ON_LENGTHS)
+    ]
+
+
+def chosen(settings: Mapping[float, SettingRisk]) -> dict[Strength, SettingRisk]:
+    """The setting of each strength among measured ones, by epsilon; not every strength has one.
+
+    All smaller epsilons that were measured must qualify as well, so that a lucky draw is not
+    chosen. A setting has one name: that of the strongest strength it reaches.
+    """
+    found: dict[Strength, SettingRisk] = {}
+    for strength in reversed(Strength):
+        best = None
+        for epsilon in sorted(settings):
+            if settings[epsilon].worst(CHOOSING) > MARGIN * MOST_RISK[strength]:
+                break
+            best = settings[epsilon]
+        if best is not None and best not in found.values():
+            found[strength] = best
+    return {strength: found[strength] for strength in Strength if strength in found}
 
 
 def author_texts(name: str) -> AuthorTexts:
@@ -133,20 +230,17 @@ def complete(measured: dict[float, SettingRisk]) -> dict[float, SettingRisk]:
 
 
 def store(options: argparse.Namespace) -> None:
-    """Choose, judge, print and write; mechanisms that were not measured keep what they have."""
+    """Choose, judge, print and write; what was not measured keeps what it has."""
     stored, sha256 = json.loads(DESTINATION.read_text()), inkblur.load_embedding().sha256
     strengths = stored["strengths"] if stored["sha256"] == sha256 else {}
-    for mechanism, measured in settings(Path(options.results)).items():
-        if whole := complete(measured):
-            key = CATALOGUE[mechanism].key({})
-            before = strengths.get(key, {})
-            strengths[key] = {
-                strength.value: setting.to_json() for strength, setting in chosen(whole).items()
-            }
-            for strength, found in strengths[key].items():
-                kept = before.get(strength, {})
-                if found["parameters"] == kept.get("parameters") and "risks" in kept:
-                    found["risks"] = kept["risks"]  # `tracing.py` measured them at this setting
+    if whole := complete(settings(Path(options.results)).get("staircase", {})):
+        before = strengths.get("staircase", {})
+        found = {name.value: setting.to_json() for name, setting in chosen(whole).items()}
+        for strength, each in found.items():
+            kept = before.get(strength, {})
+            if each["parameters"] == kept.get("parameters") and "risks" in kept:
+                each["risks"] = kept["risks"]  # `tracing.py` measured them at this setting
+        strengths["staircase"] = found
     body = {"sha256": sha256, "strengths": strengths}
     DESTINATION.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     show(options)

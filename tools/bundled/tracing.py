@@ -25,7 +25,7 @@ from typing import Any
 
 import kept_lines  # before NumPy
 import numpy as np
-from strengths import DESTINATION
+from strengths import COMPARED, DESTINATION
 
 import inkblur
 from inkblur.documents.privatizer import Privatizer
@@ -36,7 +36,6 @@ from inkblur.evaluation.attacks.singling_out import single_out_by_channel
 from inkblur.evaluation.attacks.text_lengths import TextLengths, with_text_lengths
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.measures.bootstrap import share_over_texts
-from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.rng import Rng
 from inkblur.types import Array, Ids
@@ -45,6 +44,7 @@ from reproduction.corpora import reuters_c50
 SEED = 20_261_117
 WORDS = (10, 15, 25, 50, 100, 250, 500)  # of originals
 AUTHOR_WORDS = (50, 100, 250, 500)  # half of the texts have 523 words or more
+MECHANISMS = ["staircase", *COMPARED]
 CANDIDATES, BLOCK = 100, 20  # released texts whose chances are held at a time
 ATTACKED, LINKED = 20, 5  # texts of each author
 Job = tuple[str, float, str, str]  # mechanism, epsilon, strength, attack
@@ -52,13 +52,15 @@ Cell = dict[str, float]
 
 
 def jobs(options: argparse.Namespace) -> list[Job]:
-    """Every strength that these mechanisms have."""
-    table = inkblur.load_embedding()
+    """The staircase's strengths, and what other mechanisms are compared at."""
+    strengths = measured_strengths("staircase", inkblur.load_embedding())
+    settings = [("staircase", found.epsilon, each.value) for each, found in strengths.items()]
+    settings += [(name, epsilon, "") for name, some in COMPARED.items() for epsilon in some]
     return [
-        (name, found.epsilon, strength.value, attack)
+        (*setting, attack)
         for attack in options.attacks
-        for name in options.mechanisms
-        for strength, found in measured_strengths(name, table).items()
+        for setting in settings
+        if setting[0] in options.mechanisms
     ]
 
 
@@ -195,7 +197,9 @@ def store(options: argparse.Namespace) -> None:
     body = json.loads(DESTINATION.read_text(encoding="utf-8"))
     for line in kept_lines.lines(options.results):
         name, epsilon, strength, _ = line["job"]
-        found = body["strengths"][CATALOGUE[name].key({})].get(strength, {})
+        if not strength:
+            continue
+        found = body["strengths"][name].get(strength, {})
         if line["table"] != body["sha256"] or found.get("epsilon") != epsilon:
             raise SystemExit(f"{options.results} has another {name} {strength}: measure it again")
         found["risks"] = {**found.get("risks", {}), **line["risks"]}
@@ -219,13 +223,17 @@ def show(options: argparse.Namespace) -> None:
                 f"{cell['share']:.0%} ({cell['low']:.0%} to {cell['high']:.0%})"
                 for cell in line["risks"][risk].values()
             ]
-            print(f"| {name} {epsilon:g} ({strength}) |", " | ".join(cells), "|")
+            print(
+                f"| {name} {epsilon:g}{f' ({strength})' if strength else ''} |",
+                " | ".join(cells),
+                "|",
+            )
 
 
 def main() -> None:
     """Parse and run."""
     command, first = kept_lines.command(__doc__, measure, store=store, show=show)
-    first.add_argument("--mechanisms", nargs="+", default=list(CATALOGUE), choices=CATALOGUE)
+    first.add_argument("--mechanisms", nargs="+", default=MECHANISMS, choices=MECHANISMS)
     first.add_argument("--attacks", nargs="+", default=list(ATTACKS), choices=ATTACKS)
     kept_lines.run(command)
 

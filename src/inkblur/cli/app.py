@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from inkblur.cli.audit import audit
-from inkblur.cli.calibrate import calibrate
 from inkblur.cli.console import WRITTEN, data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
@@ -38,7 +37,6 @@ for command in (preview, privatize, statement, serve):
 app.add_typer(ledger, name="ledger", rich_help_panel=_RELEASE)
 for command in (evaluate, tune, audit, mechanisms):
     app.command(rich_help_panel=_MEASURE)(command)
-app.command(rich_help_panel=_PREPARE)(calibrate)
 app.add_typer(pool, name="pool", rich_help_panel=_PREPARE)
 app.add_typer(embeddings, name="embeddings", rich_help_panel=_PREPARE)
 

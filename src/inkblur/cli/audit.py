@@ -181,7 +181,7 @@ def _shared(confidence: float, settings: int) -> float:
 
 
 def _usual_epsilons(entry: Entry, given: options.Given, table: Embedding) -> list[float]:
-    """Strong, medium and light."""
+    """Strong, medium and light, or what lets as many words survive."""
     from inkblur.mechanisms.strengths import usual_epsilons
 
     first = {name: values[0] for name, values in given.parameters.items()}

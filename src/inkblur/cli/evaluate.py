@@ -72,8 +72,9 @@ def evaluate(
     """Measure how private and how useful releases of these texts would be.
 
     Attacks try to identify authors, and classifiers labels, before and after the release. Every
-    combination of the given values is measured. Without --epsilon, each mechanism runs at
-    strong, medium and light. The draws are seeded, so never publish what is drawn here.
+    combination of the given values is measured. Without --epsilon, the staircase runs at
+    strong, medium and light, another mechanism where a fifth, half and three quarters of the words
+    stay unchanged. The draws are seeded, so never publish what is drawn here.
 
     Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, fixed_length, whole
+from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, fixed_length
 
 
 class Privatizer(AnyTextPrivatizer):
@@ -234,28 +233,3 @@ def _cut(slots: list[Slot], length: int) -> list[Slot]:
             if seen > length:
                 return slots[:position]
     return slots
-
-
-def radius_covering(references: Sequence[str], mechanism: WordMechanism, *, length: int) -> float:
-    """The largest distance between two of these *public* documents, as bags of `length` words.
-
-    The distance is N times Earth Mover's over the mechanism's own metric, which is what the bag's
-    guarantee multiplies epsilon by. With r this radius and epsilon = l / r, any two documents as
-    close as these are l-private (thesis, sections 4.1.3 and 4.4). Never choose r from the text
-    being protected.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    whole(length, "length")
-    if len(references) < 2:
-        raise ParameterError("a radius needs at least two reference documents")
-    reader = Privatizer(mechanism, release=ReleaseKind.BAG, length=length)
-    bags = [reader.ids(text) for text in references]
-    largest = 0.0
-    for left, right in combinations(bags, 2):
-        cost = mechanism.pairwise(left, right)
-        if not np.isfinite(cost).all():
-            raise ParameterError(f"{mechanism.name} has no metric, so there is no radius to choose")
-        rows, columns = linear_sum_assignment(cost)
-        largest = max(largest, float(cost[rows, columns].sum()))
-    return largest

@@ -20,7 +20,7 @@ from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_cos
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.measures.ngrams import space_free_ngrams
 from inkblur.evaluation.measures.statistics import privacy_statistics
-from inkblur.evaluation.measures.utility import LabelAnswers, UtilityClassifier, label_answers
+from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
 from inkblur.evaluation.measures.words import content_words, words_of
 from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
 from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
@@ -40,7 +40,7 @@ __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Array", "AuthorClassifier", "CATALOGUE", "COLORS", "Checkpoint", "CosineRating", "DONT_KNOW",
     "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "LinearSvm",
     "MARKERS", "NULL_ID", "Names", "Reference", "Released",
-    "TokenClass", "UtilityClassifier", "VectorReleaser", "WritePrintsFeatures", "among",
+    "TokenClass", "VectorReleaser", "WritePrintsFeatures", "among",
     "backend_on", "calibrate", "clopper_pearson_lower", "clopper_pearson_upper", "content_words",
     "earth_movers", "euclidean_costs", "exhaustive", "fingerprints", "improved_bound", "known_id",
     "label_answers", "make_classifier", "make_dataset", "measured_groups", "percentile_interval",

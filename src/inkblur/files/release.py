@@ -83,7 +83,7 @@ def privatize_file(
     >>> folder = tempfile.TemporaryDirectory()
     >>> posts, blurred = Path(folder.name, "posts.txt"), Path(folder.name, "blurred.txt")
     >>> _ = posts.write_text("the doctor was angry\\n")
-    >>> spec = inkblur.ReleaseSpec("mahalanobis", strength="medium")
+    >>> spec = inkblur.ReleaseSpec("mahalanobis", 35.0)
     >>> summary = inkblur.privatize_file(posts, blurred, spec)
     >>> summary.documents, len(blurred.read_text().split())
     (1, 4)

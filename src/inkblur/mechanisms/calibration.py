@@ -16,11 +16,6 @@ from inkblur.types import Ids, inner_fraction, positive
 # words drawn evenly from the vocabulary: the survival rate's standard error is at most 0.008
 SAMPLE = 4_000
 _SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
-UNEVEN = (
-    "words that occur in texts have large label profiles and survive far more often than words "
-    "drawn evenly from the vocabulary, which this is calibrated on; give `epsilon=`: "
-    "`inkblur tune --target` finds one"
-)
 
 
 def epsilon_from_level(level: float, radius: float) -> float:
@@ -47,6 +42,9 @@ def calibrate(
     The staircase's near sets shrink in steps as epsilon grows, and survival leaps at each of them:
     from 0.49 to 0.66 at epsilon 13.9 over the bundled table. Then the epsilon before the leap is
     given, which lets fewer words through.
+
+    Words of the texts that a table was adapted to survive far more often than words drawn evenly
+    from its vocabulary: give them as `words`.
 
     For vector noise the same uniforms serve every epsilon tried. A word's cell of nearest points is
     convex and holds its vector, so a draw that survives at one epsilon survives at every larger

@@ -75,6 +75,5 @@ def test_a_quick_look_has_every_part(tmp_path: Path) -> None:
     assert ExperimentRecord.from_json(record.to_json()) == record
     assert len(record.outcome.claims) == 12 + 4
     tables = {reading.table for reading in record.outcome.readings}
-    assert privacy.SANITY in tables
-    assert len(tables) == 7
+    assert len(tables) == 6
     assert len(record.outcome.drawings) == 4

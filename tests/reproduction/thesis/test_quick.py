@@ -24,10 +24,8 @@ CLAIMS = {
         "author-falls-more-than-topic-at-0.5",
         "author-falls-more-than-topic-at-0.2-as-printed",
         "author-falls-more-than-topic-at-0.5-as-printed",
-        "author-falls-more-than-topic-at-0.5-adaptive",
         "topic-holds-at-0.5",
         "topic-holds-at-0.5-as-printed",
-        "topic-holds-at-0.5-adaptive",
     },
     "thesis/angular": {
         "mechanism-1-gives-closer-words",

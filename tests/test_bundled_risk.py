@@ -1,25 +1,35 @@
+"""`tools/bundled/risk.py`: what attackers make of a setting; strengths are chosen by it."""
+
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from inkblur import Staircase
-from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.measures.bootstrap import percentile_interval
-from inkblur.evaluation.risk import Attempt, AuthorTexts, Scores, answers, attempts, strongest
-from inkblur.evaluation.strengths import SettingRisk, author_texts, chosen, search_strengths
 from inkblur.mechanisms.base import DiscreteMechanism
-from inkblur.mechanisms.calibration import calibrate
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Array, Strength
+from inkblur.types import Array, Ids, Strength
+
+sys.path.append(str(Path(__file__).parents[1] / "tools" / "bundled"))
+
+from risk import Attempt, AuthorTexts, Scores, answers, attempts, strongest
+from strengths import SettingRisk, chosen
+
+
+def halved(texts: list[str], authors: Ids) -> AuthorTexts:
+    """Every second text known, the others attacked."""
+    return AuthorTexts(tuple(texts[::2]), authors[::2], tuple(texts[1::2]), authors[1::2])
 
 
 def written(toy: Embedding, authors: int, texts: int, words: int = 60) -> AuthorTexts:
@@ -33,7 +43,7 @@ def written(toy: Embedding, authors: int, texts: int, words: int = 60) -> Author
             ids = np.where(rng.random(words) < 0.75, rng.choice(own, words), rng.integers(60))
             made.append(" ".join(toy.words[i] for i in ids))
             numbers.append(author)
-    return author_texts(made, np.array(numbers), seed=1)
+    return halved(made, np.array(numbers))
 
 
 def test_halves_share_no_author_and_have_every_text(toy: Embedding) -> None:
@@ -265,58 +275,5 @@ def test_texts_that_are_not_released_are_attacked_as_they_were_written(toy: Embe
     """Authors who differ in where they break lines alone."""
     same = [" ".join(toy.words[start : start + 20]) for start in range(4)]
     lines = [text.replace(" ", "\n" * (1 + author // 2)) for author in range(4) for text in same]
-    found = attempts(author_texts(lines, np.repeat(np.arange(4), 4)), None, toy, seeded_rng(2))
+    found = attempts(halved(lines, np.repeat(np.arange(4), 4)), None, toy, seeded_rng(2))
     assert strongest([each for each in found if each.attack == "svm"]).risk == 1.0
-
-
-def test_copies_of_a_text_are_known_or_attacked_but_not_both(toy: Embedding) -> None:
-    """Whoever knows one copy needs no style to name the author of another."""
-    rng = np.random.default_rng(4)
-    different = [" ".join(rng.choice(toy.words, 12)) for _ in range(24)]
-    texts = [copy for text in different for copy in (text, text.upper(), f"{text}!")]
-    found = author_texts(texts, np.repeat(np.arange(6), 12))
-    assert len(found.known) == len(found.attacked) == 36
-    known = {text.lower().rstrip("!") for text in found.known}
-    assert not known & {text.lower().rstrip("!") for text in found.attacked}
-    with pytest.raises(ParameterError, match="two different texts"):
-        author_texts(["once", "Once."] * 6, np.repeat(np.arange(6), 2))
-
-
-def test_the_search_finds_epsilons_in_order(toy: Embedding) -> None:
-    texts = written(toy, 6, 8, words=20)
-    found = search_strengths(texts, ReleaseSpec("staircase", 1.0), toy)
-    epsilons = [found[s].parameters["epsilon"] for s in Strength if s in found]
-    assert epsilons == sorted(epsilons, reverse=True)
-    for strength, setting in found.items():
-        assert setting.worst(0) <= strength.most_risk
-
-
-def test_no_epsilon_is_chosen_above_one_that_failed(
-    toy: Embedding, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A lucky draw at the eighth epsilon looks medium; whoever looks for strong finds that the
-    fourth is none of the three.
-    """
-    center = calibrate("staircase", toy, survival=0.5)
-    grid = center * np.geomspace(0.03, 1.3, 16)
-    tried: dict[float, float] = {}  # risks
-
-    def made(
-        texts: AuthorTexts, blur: Privatizer | None, *_: object, **__: object
-    ) -> list[Attempt]:
-        if blur is None:
-            return [attempt(half, "a", 100) for half in (0, 1)]
-        epsilon = float(blur.mechanism.parameters["epsilon"])
-        place = int(np.abs(grid - epsilon).argmin())
-        hits = 10 if place < 3 else 90 if place == 3 or place > 7 else 20
-        tried[epsilon] = (hits / 100 - 0.1) / 0.9
-        return [attempt(half, "a", hits) for half in (0, 1)]
-
-    monkeypatch.setattr("inkblur.evaluation.strengths.attempts", made)
-    found = search_strengths(written(toy, 4, 4), ReleaseSpec("staircase", 1.0), toy)
-    assert Strength.STRONG in found
-    for strength, setting in found.items():
-        smaller = [
-            risk for epsilon, risk in tried.items() if epsilon <= setting.parameters["epsilon"]
-        ]
-        assert max(smaller) <= strength.most_risk
