@@ -66,7 +66,7 @@ def test_every_document_gives_exactly_n_terms(length: int) -> None:
     assert release.vectors.dtype == np.int64
     assert np.asarray(release.vectors.sum(axis=1)).ravel().tolist() == [length] * 5
     assert release.ids == ("0", "1", "2", "3", "4")
-    assert release.counts["empty"] == 3
+    assert release.counts["without known terms"] == 3
 
 
 @pytest.mark.parametrize("made", MECHANISMS)

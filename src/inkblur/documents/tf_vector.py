@@ -135,7 +135,7 @@ class SyntheticVectors(AnyPrivatizer):
             shown = np.isin(true, rows[-1][0])
             counts.update({"words blur": covered.known, "unknown drop": covered.unknown})
             counts.update({"known": len(true), "unchanged": int(shown.sum())})
-            counts["empty"] += len(true) == 0
+            counts["without known terms"] += len(true) == 0
         counts.update({"content": counts["known"], "content unchanged": counts["unchanged"]})
         return rows, counts
 

@@ -90,7 +90,7 @@ class VectorSummary(RunSummary):
 
     def blank(self) -> dict[str, int]:
         """Texts without a known term."""
-        return {"without_known_terms": self.counts["empty"]}
+        return {"without_known_terms": self.counts["without known terms"]}
 
 
 def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby, islice
 from typing import Any
@@ -35,6 +35,8 @@ COUNTED = (
 )
 _NEW = f"entry.space IN ('{CURRENCY}', '{UNBOUNDED}')"
 _OWN = "(SELECT number FROM entry WHERE release = ? AND kind = 'charge')"  # a release's entries
+_INSERT = "INSERT INTO balance (name, person, amount, releases, unbounded) VALUES (?, ?, ?, ?, ?)"
+_UPDATE = "UPDATE balance SET amount = ?, releases = ?, unbounded = ? WHERE name = ?"
 _NOTHING = Spent()
 _TOGETHER = 4096  # names whose charges are added up at a time
 _DISCRETE = "between any two texts"  # how a legacy space begins that is this currency
@@ -49,8 +51,9 @@ class Accountant:
         self._first = first  # nothing was charged to this release so far, by anybody
         self.kept: list[ChargeRow] = []  # to be written: a retry is not written again
         self.fresh = self.replayed = 0  # micro-units that are new; charges that repeat a draw
-        self._before: dict[bytes, Spent] = {}
-        self._spent: dict[bytes, int] = {}
+        self._spent: dict[bytes, int] = {}  # so far, of those who have spent anything
+        self._endless: set[bytes] = set()  # those who have a release without a bound
+        self._most_spent = self._most_of_a_person = 0
         # Draws that were charged before: each alone, and followed by each person it was charged to.
         self._drawn: set[bytes] = set()
         self._own: set[bytes] = set()  # this release's, followed by the person if there is one
@@ -67,6 +70,41 @@ class Accountant:
         and people have spent besides.
         """
         self._read(rows, legacy)
+        exceeded = self._grant(charges, rows, limits) if limits else self._spend(rows)
+        known = self._balances.keys() | legacy.keys()
+        known = known & {row.id for row in rows} if known else known
+        times = [legacy.get(name, _NOTHING).releases + self._releases(name) for name in known]
+        return Charged(
+            tuple(exceeded),
+            self.replayed,
+            self._most_spent,
+            self._most_of_a_person,
+            max((*times, int(bool(rows)))),
+            not self._endless.isdisjoint(known),
+        )
+
+    def keep(self) -> None:
+        """Bring the balances up to date with what was kept."""
+        people = {row.person for row in self.kept if row.person is not None}
+        legacy, old, spent, endless = self._legacy, self._balances, self._spent, self._unbounded
+        fresh, more = [], []
+        for name in sorted(people | {row.id for row in self.kept}):  # as the table is
+            amount = spent.get(name, 0)
+            if name in legacy:
+                amount -= legacy[name].amount
+            if name in old:
+                times = 0 if name in people else self._releases(name)
+                more.append((str(amount), times, int(endless or old[name].unbounded), name))
+            else:
+                person = int(name in people)
+                fresh.append((name, person, str(amount), 1 - person, int(endless)))
+        self._store.run_many(_INSERT, fresh)
+        self._store.run_many(_UPDATE, more)
+
+    def _grant(
+        self, charges: Sequence[Charge], rows: Sequence[ChargeRow], limits: Budget
+    ) -> list[Exceeded]:
+        """Spend for each record all its charges, or none; what was refused."""
         exceeded, start = [], 0
         for _, group in groupby(rows, key=lambda row: row.id):
             stop = start + sum(1 for _ in group)
@@ -76,44 +114,16 @@ class Accountant:
             else:
                 exceeded.append(over)
             start = stop
-        records = {row.id for row in rows}
-        people = {row.person for row in rows if row.person is not None}
-        return Charged(
-            tuple(exceeded),
-            self.replayed,
-            max((self._spent[name] for name in records), default=0),
-            max((self._spent[name] for name in people), default=0),
-            max(
-                (legacy.get(name, _NOTHING).releases + self._releases(name) for name in records),
-                default=0,
-            ),
-            any(self._before[name].unbounded for name in records),
-        )
-
-    def keep(self) -> None:
-        """Bring the balances up to date with what was kept."""
-        people = {row.person for row in self.kept if row.person is not None}
-        balances = []
-        for name in sorted(people | {row.id for row in self.kept}):
-            balance = Spent(
-                self._spent[name] - self._legacy.get(name, _NOTHING).amount,
-                0 if name in people else self._releases(name),
-                self._unbounded or self._balances.get(name, _NOTHING).unbounded,
-            )
-            balances.append((name, name in people, balance))
-        _write_balances(self._store, balances)
+        return exceeded
 
     def _read(self, rows: Sequence[ChargeRow], legacy: Mapping[bytes, Spent]) -> None:
-        names = {name for row in rows for name in (row.id, row.person) if name is not None}
+        names = {row.id for row in rows} | {row.person for row in rows if row.person is not None}
         self._legacy, self._balances = legacy, read_spent(self._store, "balance", names)
-        for name in names:
-            old, new = legacy.get(name, _NOTHING), self._balances.get(name, _NOTHING)
-            self._before[name] = Spent(
-                old.amount + new.amount,
-                old.releases + new.releases,
-                old.unbounded or new.unbounded,
-            )
-            self._spent[name] = self._before[name].amount
+        for spent in (legacy, self._balances):
+            for name, each in spent.items():
+                self._spent[name] = self._spent.get(name, 0) + each.amount
+                if each.unbounded:
+                    self._endless.add(name)
         again = [row for row in rows if row.id in self._balances or row.id in legacy]
         if again:
             self._read_draws(again)
@@ -149,24 +159,32 @@ class Accountant:
             if ours:
                 self._own.add(whose_draw)
 
-    def _spend(self, rows: Sequence[ChargeRow]) -> None:
+    def _spend(self, rows: Sequence[ChargeRow]) -> list[Exceeded]:
         """Count what these rows add; a draw that was made before adds nothing."""
         drawn, spent, own = self._drawn, self._spent, self._own
+        most, most_of_a_person = self._most_spent, self._most_of_a_person
         for row in rows:
             record, _, person, draw, _, amount = row
             whose = draw if person is None else draw + person
+            total = spent.get(record, 0)
             if draw in drawn:
                 self.replayed += whose not in own  # or this release has charged it before
             else:
                 drawn.add(draw)
                 self.fresh += amount
-                spent[record] += amount
+                spent[record] = total = total + amount
+            if total > most:
+                most = total
             if whose not in own:
                 own.add(whose)
                 self.kept.append(row)
-            if person is not None and whose not in drawn:
-                drawn.add(whose)
-                spent[person] += amount
+            if person is not None:
+                if whose not in drawn:
+                    drawn.add(whose)
+                    spent[person] = spent.get(person, 0) + amount
+                most_of_a_person = max(most_of_a_person, spent.get(person, 0))
+        self._most_spent, self._most_of_a_person = most, most_of_a_person
+        return []
 
     def _over(
         self, id: str, place: int, rows: Sequence[ChargeRow], limits: Budget
@@ -191,7 +209,7 @@ class Accountant:
         self, id: str, place: int, limit: str, most: int, takes: Mapping[bytes, int]
     ) -> Exceeded | None:
         for name, take in takes.items():
-            spent, unbounded = self._spent[name], self._before[name].unbounded
+            spent, unbounded = self._spent.get(name, 0), name in self._endless
             if take and (unbounded or spent + take > most):
                 left = 0 if unbounded else max(0, most - spent)
                 return Exceeded(place, id, limit, left, take, unbounded)
@@ -226,19 +244,13 @@ def give_back(store: Store, release: str) -> None:
         for start in range(0, len(names), _TOGETHER):
             part = names[start : start + _TOGETHER]
             store.among("DELETE FROM balance WHERE name {0}", [part])
-            _write_balances(store, _added_up(store, column, part))
-
-
-def _write_balances(store: Store, balances: Iterable[tuple[bytes, bool, Spent]]) -> None:
-    store.run_many(
-        "INSERT INTO balance (name, person, amount, releases, unbounded) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET amount = excluded.amount, releases = excluded.releases, "
-        "unbounded = excluded.unbounded",
-        [
-            (name, int(person), str(spent.amount), spent.releases, int(spent.unbounded))
-            for name, person, spent in balances
-        ],
-    )
+            store.run_many(
+                _INSERT,
+                [
+                    (name, int(person), str(spent.amount), spent.releases, int(spent.unbounded))
+                    for name, person, spent in _added_up(store, column, part)
+                ],
+            )
 
 
 def _added_up(
