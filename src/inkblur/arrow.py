@@ -86,7 +86,7 @@ def release(
     if not isinstance(batch, pa.RecordBatch):
         raise ParameterError(
             f"give a pyarrow RecordBatch, not a {type(batch).__name__}: of a table, that is "
-            "`table.combine_chunks().to_batches()[0]`"
+            "`[batch] = table.combine_chunks().to_batches()`"
         )
     plan = plan_release(spec, key_file=key_file)
     plan.check(batch)
@@ -284,6 +284,8 @@ def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> Re
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """A table as one batch."""
+    """A table as one batch; more text than 32 bits can place does not fit in one."""
     batches = table.combine_chunks().to_batches()
+    if len(batches) > 1:
+        raise ParameterError("the table has too much text for one batch: give it in parts")
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
