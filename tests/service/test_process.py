@@ -241,7 +241,7 @@ def test_no_text_and_no_token_in_the_log(server: Server) -> None:
         )
         client.get(f"/{SECRET}")
         client.post("/v1/uploads?suffix=csv", content=f"text,a\n{SECRET},1,2\n{SECRET}".encode())
-        client.post("/v1/preview/word", json={"word": SECRET, **MEDIUM})
+        client.post("/v1/preview", json={"text": SECRET, **MEDIUM})
         assert client.post("/v1/release", json={**sent(1), **MEDIUM}).status_code == 200
         metrics = client.get("/metrics").text
     server.stop()

@@ -164,7 +164,6 @@ def test_the_ledger_is_verified_without_a_body(client: TestClient) -> None:
         ("/v1/release", '{"texts": ["a"], "epsilon": 1, "epsilon": 9}'),
         ("/v1/release", '{"texts": ["a"], "epsilon": 1, "parameters": {"tau": 1, "tau": 2}}'),
         ("/v1/preview", '{"text": "a", "epsilon": 1, "epsilon": 9}'),
-        ("/v1/preview/word", '{"word": "a", "strength": "light", "strength": "strong"}'),
         ("/v1/ledger/spent", '{"person": "ada", "person": "bob"}'),
         ("/v1/ledger/verify", '{"anchor": null, "zugzwang": 1, "zugzwang": 2}'),
         ("/v1/uploads/none/release", '{"epsilon": 1, "epsilon": 9}'),
@@ -301,12 +300,6 @@ def test_a_preview_of_a_bag_has_no_places(client: TestClient) -> None:
     told = client.post("/v1/preview", json={"text": "a b c", "release": "bag", **MEDIUM}).json()
     assert told["pieces"] is None
     assert told["released"].split() == sorted(told["released"].split())
-
-
-def test_ten_draws_of_a_word(client: TestClient) -> None:
-    told = client.post("/v1/preview/word", json={"word": "doctor", **MEDIUM}).json()
-    assert sum(told["drawn"].values()) == 10
-    assert 0 < told["stays"] < 1
 
 
 def test_mechanisms_and_choices(client: TestClient) -> None:

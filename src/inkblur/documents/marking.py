@@ -7,7 +7,6 @@ is thrown away.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 
@@ -49,14 +48,6 @@ class MarkedPiece:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class WordDraws:
-    """Where one word goes, and how often."""
-
-    drawn: dict[str, int]  # most frequent first
-    stays: float | None  # the probability that it comes out as it is; None: unknown to the table
-
-
 def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
     """One draw of a text, piece by piece.
 
@@ -88,26 +79,6 @@ def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
         out.append(MarkedPiece(written, released, mark))
         first = last
     return out
-
-
-def word_draws(blur: Privatizer, word: str, rng: Rng, *, draws: int = 10) -> WordDraws:
-    """So many draws of a word, read as it is read in a text.
-
-    >>> import inkblur
-    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
-    >>> blur = Privatizer(inkblur.Staircase(table, epsilon=9.0, tau=0.5))
-    >>> round(word_draws(blur, "cat,", inkblur.secure_rng()).stays, 4)
-    0.9999
-    """
-    mechanism = blur.mechanism
-    ids = blur.ids(word)[:1]
-    if not len(ids):
-        return WordDraws({}, None)
-    out = mechanism.replace(np.repeat(ids, draws), rng.next_child("draws of a word"))
-    counted = Counter(mechanism.vocabulary[i] for i in out.tolist())
-    known = ids[0] != NULL_ID and isinstance(mechanism, DiscreteMechanism)
-    stays = mechanism.survival(ids, rng) if known else None
-    return WordDraws(dict(counted.most_common()), stays)
 
 
 def _marks(mechanism: WordMechanism, ids: Ids, drawn: Ids) -> list[Mark]:

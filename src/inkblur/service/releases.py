@@ -11,7 +11,7 @@ import pyarrow as pa
 from fastapi import APIRouter, Request
 
 from inkblur.desk import CountedRelease, ReleaseOrder
-from inkblur.documents.marking import WordDraws, expected_cosine, marked_text, word_draws
+from inkblur.documents.marking import expected_cosine, marked_text
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.risks import three_risks
 from inkblur.embeddings.table import Embedding
@@ -30,7 +30,6 @@ from inkblur.service.problems import Problem
 from inkblur.service.schemas import (
     PreviewedText,
     PreviewText,
-    PreviewWord,
     Promise,
     ReleaseCounts,
     ReleasedTexts,
@@ -65,11 +64,6 @@ def release_routes(service: Service) -> APIRouter:
     async def preview(asked: PreviewText) -> PreviewedText:
         """One draw of a text, word by word, beside the true one. Nothing is released."""
         return await service.look(_previewed, service, asked)
-
-    @routes.post("/preview/word", response_model=WordDraws)
-    async def preview_word(asked: PreviewWord) -> WordDraws:
-        """Several draws of one word: where it goes, and how often."""
-        return await service.look(_drawn_word, service, asked)
 
     @routes.get("/mechanisms")
     async def mechanisms() -> list[dict[str, Any]]:
@@ -161,13 +155,6 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         guarantee=_promise(blur.guarantee),
         note=NOTE,
     )
-
-
-def _drawn_word(service: Service, asked: PreviewWord) -> WordDraws:
-    blur = service.desk.privatizer(asked.spec(service.tables))
-    if isinstance(blur, PoolPrivatizer):
-        raise ParameterError('a pool replaces whole texts: leave out `unit="text"`')
-    return word_draws(blur, asked.word, secure_rng(), draws=asked.draws)
 
 
 def _described(entry: Entry, table: Embedding) -> dict[str, Any]:

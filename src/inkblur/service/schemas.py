@@ -162,15 +162,6 @@ class PreviewText(
     text: str = Field(min_length=1, max_length=20_000)
 
 
-class PreviewWord(
-    ReleaseSettings, json_schema_extra={"examples": [{"word": "doctor", "strength": "medium"}]}
-):
-    """A word to draw several times."""
-
-    word: str = Field(min_length=1, max_length=200)
-    draws: int = Field(10, ge=1, le=100)
-
-
 class PreviewedText(BaseModel):
     """One draw beside the true text. No release: do not publish it."""
 

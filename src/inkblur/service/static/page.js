@@ -4,7 +4,7 @@ import { $, guarded, settled, useToken } from "./ask.js";
 import { readChoices } from "./choices.js";
 import { readLedger } from "./ledger.js";
 import { take } from "./publish.js";
-import { draw, hideDraws, startTry } from "./try.js";
+import { draw, startTry } from "./try.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
@@ -17,7 +17,6 @@ function select(tab) {
   }
   tab.focus();
   settled();
-  hideDraws();
   if (tab.id === "tab-ledger") readLedger();
 }
 

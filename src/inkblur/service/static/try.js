@@ -49,8 +49,8 @@ function attacked() {
 
 function showPreview(seen) {
   const pieces = seen.pieces?.filter((piece) => piece.released);
-  $("legend").hidden = $("legend-hint").hidden = !pieces;
-  $("released").replaceChildren(...(pieces ? pieces.flatMap((piece, place) => [pieceButton(piece, place), " "]) : [seen.released]));
+  $("legend").hidden = !pieces;
+  $("released").replaceChildren(...(pieces ? pieces.flatMap((piece) => [marked(piece), " "]) : [seen.released]));
   const left = seen.words_left === null ? "" : `, about ${percent(seen.words_left)} stay`;
   $("count").textContent = pieces ? `${number.format(seen.words)} ${seen.words === 1 ? "word" : "words"}${left}` : "";
   $("loss-word").textContent = seen.loss_word;
@@ -61,67 +61,10 @@ function showPreview(seen) {
 
 const MEANS = { near: "near word", filling: "filling", null: "null", kept: "unchanged", copied: "copied", dropped: "" };
 
-function pieceButton(piece, place) {
-  const button = make("button", { type: "button", class: piece.mark, tabindex: place ? "-1" : "0" }, piece.released);
-  button.setAttribute("aria-label", `${piece.released}, for ${piece.written}: ${MEANS[piece.mark]}`);
-  button.dataset.word = piece.written;
-  return button;
+function marked(piece) {
+  const told = `for ${piece.written}: ${MEANS[piece.mark]}`;
+  return make("span", { class: piece.mark, role: "img", "aria-label": `${piece.released}, ${told}`, title: told }, piece.released);
 }
-
-// ---- ten draws of a word -------------------------------------------------------------------------
-
-const bare = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "") || word;
-let hovering = 0;
-
-async function showDraws(button) {
-  const turn = ++hovering;
-  await new Promise((go) => setTimeout(go, 180)); // not for every word that is passed over
-  if (turn !== hovering) return;
-  let seen;
-  try {
-    seen = await json("/v1/preview/word", { word: button.dataset.word, ...settingsOf(keep(), stop()) });
-  } catch (error) {
-    if (turn === hovering) show(error);
-    return;
-  }
-  if (turn !== hovering || !button.isConnected) return;
-  const items = Object.entries(seen.drawn).map(([word, times]) =>
-    make("li", {}, times > 1 ? `${word} × ${times}` : word));
-  const stays = seen.stays === null ? "the result does not depend on it" : `stays with ${(100 * seen.stays).toPrecision(2)}%`;
-  $("draws").replaceChildren(make("b", {}, `${bare(button.dataset.word)}: ${stays}. Ten draws:`), make("ul", {}, ...items));
-  $("draws").hidden = false;
-  button.setAttribute("aria-describedby", "draws");
-  const at = button.getBoundingClientRect();
-  const width = $("draws").offsetWidth;
-  const left = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - width - 8));
-  $("draws").style.left = `${left + scrollX}px`;
-  $("draws").style.top = `${at.bottom + scrollY + 6}px`;
-}
-
-export function hideDraws() {
-  hovering++;
-  $("draws").hidden = true;
-  document.querySelector("[aria-describedby=draws]")?.removeAttribute("aria-describedby");
-}
-
-const pieceOf = (event) => event.target.closest?.("#released button");
-const enter = (event) => { if (pieceOf(event)) { hideDraws(); showDraws(pieceOf(event)); } };
-$("released").addEventListener("mouseover", enter);
-$("released").addEventListener("mouseout", hideDraws);
-$("released").addEventListener("focusin", enter);
-$("released").addEventListener("focusout", hideDraws);
-$("released").addEventListener("keydown", (event) => {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  const all = [...$("released").querySelectorAll("button")];
-  const place = all.indexOf(pieceOf(event));
-  if (!step || place < 0) return;
-  event.preventDefault();
-  const next = all[Math.max(0, Math.min(all.length - 1, place + step))];
-  all[place].tabIndex = -1;
-  next.tabIndex = 0;
-  next.focus();
-});
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideDraws(); });
 
 // ---- what is chosen ------------------------------------------------------------------------------
 
