@@ -26,8 +26,7 @@ from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
 from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
 from inkblur.files.checkpoint import Checkpoint
-from inkblur.mechanisms.calibration import calibrate, survival_rate
-from inkblur.mechanisms.catalogue import CATALOGUE
+from inkblur.mechanisms.calibration import calibrate
 from inkblur.mechanisms.loss import improved_bound, standard_bound, tight_loss
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
@@ -37,16 +36,15 @@ from inkblur.types import NULL_ID, Array, Ids
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "AuthorClassifier", "CATALOGUE", "COLORS", "Checkpoint", "CosineRating", "DONT_KNOW",
-    "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "LinearSvm",
-    "MARKERS", "NULL_ID", "Names", "Reference", "Released",
-    "TokenClass", "VectorReleaser", "WritePrintsFeatures", "among",
-    "backend_on", "calibrate", "clopper_pearson_lower", "clopper_pearson_upper", "content_words",
-    "earth_movers", "euclidean_costs", "exhaustive", "fingerprints", "improved_bound", "known_id",
-    "label_answers", "make_classifier", "make_dataset", "measured_groups", "percentile_interval",
-    "privacy_statistics", "releaser", "rendered",
-    "require_matplotlib", "resample_counts", "resample_rows", "reverse_vectorized",
-    "space_free_ngrams", "standard_bound", "survival_rate", "tight_loss", "tokenize", "words_of",
+    "Array", "AuthorClassifier", "COLORS", "Checkpoint", "CosineRating", "DONT_KNOW", "Dataset",
+    "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "LinearSvm", "MARKERS",
+    "NULL_ID", "Names", "Reference", "Released", "TokenClass", "VectorReleaser",
+    "WritePrintsFeatures", "among", "backend_on", "calibrate", "clopper_pearson_lower",
+    "clopper_pearson_upper", "content_words", "earth_movers", "euclidean_costs", "exhaustive",
+    "fingerprints", "improved_bound", "known_id", "label_answers", "make_classifier",
+    "make_dataset", "measured_groups", "percentile_interval", "privacy_statistics", "releaser",
+    "rendered", "require_matplotlib", "resample_counts", "resample_rows", "reverse_vectorized",
+    "space_free_ngrams", "standard_bound", "tight_loss", "tokenize", "words_of",
     "write_atomically",
 ]
 # fmt: on
