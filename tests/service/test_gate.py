@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from inkblur.service.uploads import MOST_OF_ONE
 from tests.service.conftest import MakeClient
 
 ALICE, BOB, READER = "0123456789abcdef" * 2, "fedcba9876543210" * 2, "02468ace13579bdf" * 2
+MONITOR = "13579bdf02468ace" * 2
 SENT = {"texts": ["the doctor was angry"], "ids": ["7"], "mechanism": "staircase", "epsilon": 2.5}
 
 
@@ -33,6 +35,7 @@ def token_file(tmp_path: Path) -> Path:
     file = tmp_path / "tokens"
     file.write_text(
         f"# who may ask\nalice release,ledger {ALICE}\nbob release {BOB}\nauditor ledger {READER}\n"
+        f"monitor operator {MONITOR}\n"
     )
     file.chmod(0o600)
     return file
@@ -51,6 +54,24 @@ def test_roles(guarded: TestClient, token: str, release: int, ledger: int) -> No
     headers = bearer(token)
     assert guarded.post("/v1/release", json=SENT, headers=headers).status_code == release
     assert guarded.get("/v1/ledger", headers=headers).status_code == ledger
+
+
+def test_counts_are_for_an_operator_and_coarse(guarded: TestClient) -> None:
+    """They showed one caller how much another released."""
+    words = [f"doctor {'angry ' * n}" for n in range(13)]
+    for number, text in enumerate(words):
+        sent = {"texts": [text], "ids": [f"{number}"], "mechanism": "staircase", "epsilon": 0.5}
+        assert guarded.post("/v1/release", json=sent, headers=bearer(BOB)).status_code == 200
+    for token in (ALICE, BOB, READER):
+        assert guarded.get("/metrics", headers=bearer(token)).status_code == 403
+    assert guarded.post("/v1/release", json=SENT, headers=bearer(MONITOR)).status_code == 403
+    assert guarded.get("/v1/ledger", headers=bearer(MONITOR)).status_code == 403
+    page = guarded.get("/metrics", headers=bearer(MONITOR))
+    assert page.status_code == 200
+    lines = [line for line in page.text.splitlines() if not line.startswith("#")]
+    figures = [float(line.rsplit(" ", 1)[1]) for line in lines]
+    assert "inkblur_texts_released_total 8.0" in lines  # of 13
+    assert all(figure == 0 or math.frexp(figure)[0] == 0.5 for figure in figures)
 
 
 def test_without_a_token_only_the_page_and_its_health(guarded: TestClient) -> None:

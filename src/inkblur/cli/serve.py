@@ -27,8 +27,8 @@ def serve(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            help="Lines of NAME ROLES TOKEN; roles are release, ledger or both. Needed for any "
-            "address but the loopback one."
+            help="Lines of NAME ROLES TOKEN; roles are release, ledger, operator, or several "
+            "with commas between. Needed for any address but the loopback one."
         ),
     ] = None,
     key_file: Annotated[

@@ -102,6 +102,7 @@ def make_application(settings: ServiceSettings) -> Gate:
     @app.get("/metrics", response_class=Response)
     async def counts() -> Response:
         """Counts for Prometheus."""
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        page = metrics.text(coarse=settings.tokens is not None)
+        return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return Gate(app, tokens=settings.tokens, limits=settings.requests, metrics=metrics)

@@ -24,8 +24,8 @@ from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
 from inkblur.spec_json import each_key_once
 
 UPLOADS = "/v1/uploads"  # a file is streamed to disk, with a limit of its own
-_ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE}  # by the path's beginning
-_TOKEN = ("/v1/", "/metrics")  # paths that need a token, where there are tokens
+# By the path's beginning, where there are tokens; any other path needs none.
+_ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE, "/metrics": Role.OPERATOR}
 _BODY_SECONDS = 30.0  # for a body that is held in memory to arrive
 _STILL_SECONDS = 30.0  # without a byte of a file sent or taken: a place in the queue is free again
 _SLOW = "the request did not arrive in time; send it again"
@@ -123,7 +123,8 @@ class Gate:
         reason = refusal(headers, open_to_all=self._tokens is None)
         if reason is not None:
             raise Problem(HTTPStatus.FORBIDDEN, "origin", reason)
-        if self._tokens is None or not path.startswith(_TOKEN):
+        role = next((role for start, role in _ROLES.items() if path.startswith(start)), None)
+        if self._tokens is None or role is None:
             return LOCAL
         caller = self._tokens.caller(headers.get("authorization", ""))
         if caller is None:
@@ -133,8 +134,7 @@ class Gate:
                 "send a token of this server: `Authorization: Bearer TOKEN`",
                 {"WWW-Authenticate": "Bearer"},
             )
-        role = next((role for start, role in _ROLES.items() if path.startswith(start)), None)
-        if role is not None and role not in caller.roles:
+        if role not in caller.roles:
             raise Problem(
                 HTTPStatus.FORBIDDEN, "role", f"this token does not have the role {role.value}"
             )

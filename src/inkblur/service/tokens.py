@@ -21,6 +21,7 @@ class Role(Enum):
 
     RELEASE = "release"  # previews and releases
     LEDGER = "ledger"  # reading what was released, by anyone
+    OPERATOR = "operator"  # reading the server's counts, over all callers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def read_tokens(path: Path) -> Tokens:
             allowed = frozenset(Role(role) for role in roles.split(","))
         except ValueError:
             raise InputError(
-                f"{where} must read NAME ROLES TOKEN, with roles release, ledger or both: "
-                "alice release,ledger 3f..."
+                f"{where} must read NAME ROLES TOKEN, with one or more of the roles "
+                f"{', '.join(role.value for role in Role)}: alice release,ledger 3f..."
             ) from None
         if not _NAME.fullmatch(name) or name in {known.name for known in callers.values()}:
             raise InputError(
