@@ -145,6 +145,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "parameters": {"base": "lm"}}, "base='lm' names something that left"),
         ({"epsilon": 1.0, "names_tagger": True}, "names_tagger=True names something that left"),
         ({"epsilon": 1.0, "consistent": True}, "consistent=True names something that left"),
+        ({"epsilon": 1.0, "keep": ["capitals"]}, "'capitals'"),
         ({"epsilon": 1.0, "quoting": "all"}, "quoting='all' names something that left"),
         ({"epsilon": 1.0, "unit": "sentence", "pool": "a.pool"}, "unknown unit 'sentence'"),
         ([], "a spec is a JSON object"),
@@ -184,8 +185,8 @@ def test_defaults_and_order_make_no_difference() -> None:
     assert ReleaseSpec("mahalanobis", 1.0) == ReleaseSpec.of(
         mechanism="mahalanobis", epsilon=1, lam=0.5
     )
-    assert ReleaseSpec("laplace", 1.0, keep=("spaces", "numbers")) == ReleaseSpec(
-        "laplace", 1.0, keep=("numbers", "spaces")
+    assert ReleaseSpec("laplace", 1.0, keep=("unknown", "numbers")) == ReleaseSpec(
+        "laplace", 1.0, keep=("numbers", "unknown")
     )
     assert ReleaseSpec(epsilon=1.0, release="tf", length=3).mechanism == "exponential"
 

@@ -93,8 +93,8 @@ class ReleaseFields:
     )
     keep: tuple[str, ...] = _token(
         (),
-        "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses, "
-        "punctuation, spaces or capitals; sentence-ends writes a full stop where a sentence ended. "
+        "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses or "
+        "punctuation; sentence-ends writes a full stop where a sentence ended. "
         "Repeat for several. The guarantee lists each.",
     )
     drop: tuple[str, ...] = _token((), "Leave this kind of token out. Repeat for several.")

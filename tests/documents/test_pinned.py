@@ -34,11 +34,8 @@ SETTINGS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("mahalanobis", {"epsilon": 2.0, "lam": 0.3}, {"release": "bag", "length": 9}, "099a20e32ad1ef4e"),
     ("component-laplace", {"epsilon": 1.0}, {}, "fe704ae97a36a6f4"),
     ("exponential", {"epsilon": 6.0}, {}, "c54ff7e06945c29c"),
-    ("laplace", {"epsilon": 3.0}, {"keep": ["stop-words", "capitals"]}, "82e3e59b78158629"),
     ("laplace", {"epsilon": 3.0}, {"keep": ["unknown", "numbers"], "length": 6}, "11991761b050e4d0"),
     ("laplace", {"epsilon": 3.0}, {"keep": ["addresses", "punctuation"]}, "7dc729264e1cc939"),
-    ("laplace", {"epsilon": 3.0}, {"keep": ["punctuation", "spaces", "capitals"], "length": 3}, "c2774020d4432bfa"),
-    ("laplace", {"epsilon": 3.0}, {"keep": ["spaces", "unknown"], "drop": ["stop-words"]}, "c63ccc8ba50fe4e6"),
     ("laplace", {"epsilon": 3.0}, {"drop": ["punctuation", "unknown", "numbers"]}, "bef0b728b1f1f537"),
     ("laplace", {"epsilon": 3.0}, {"drop": ["addresses", "stop-words"], "keep": ["punctuation"]}, "10b9631068194314"),
 ]  # fmt: skip

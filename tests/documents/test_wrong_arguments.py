@@ -25,7 +25,7 @@ VECTORIZER = Vectorizer(TABLE)
 VECTORS = SyntheticVectors(Exponential(VECTORIZER.embedding, epsilon=1.0), VECTORIZER, 3)
 RNG = seeded_rng(1)
 WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = {
-    "policy as text": (TokenPolicies, (), {"capitals": "keep"}, "capitals must be a Treatment"),
+    "policy as text": (TokenPolicies, (), {"numbers": "keep"}, "numbers must be a Treatment"),
     "classes as text": (TokenPolicies.of, (), {"keep": "numbers"}, "list of token classes"),
     "names": (TokenPolicies.of, (), {"names": "drop"}, "names cannot be dropped"),
     "null numbers": (TokenPolicies.of, (), {"names": "vanish"}, "unknown names 'vanish'"),

@@ -283,5 +283,5 @@ def _entering(privatizer: Privatizer, analyst: Analyst, text: str) -> Ids:
     return np.concatenate([ids[: privatizer.length], padding])
 
 
-def _layout(slots: list[Slot]) -> list[tuple[str, str | None, str]]:
-    return [(slot.gap, slot.copied, slot.capitals) for slot in slots]
+def _layout(slots: list[Slot]) -> list[tuple[str, str | None]]:
+    return [(slot.gap, slot.copied) for slot in slots]

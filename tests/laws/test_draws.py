@@ -224,7 +224,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "staircase, names kept": staircase(names="keep"),
     "staircase, sentence ends": staircase(keep=("sentence-ends",), drop=("punctuation",)),
     "staircase, punctuation": staircase(keep=OPEN, drop=()),
-    "staircase, spaces and capitals": staircase(keep=("spaces", "capitals")),
     "staircase, rest kept": staircase(keep=("unknown", "numbers", "addresses", "stop-words")),
     "staircase, rest dropped": staircase(
         drop=(*OPEN, "unknown", "numbers", "addresses", "stop-words")
@@ -359,8 +358,6 @@ def every_class(treatment: str) -> Case:
         addresses=inkblur.Treatment(treatment),
         punctuation=inkblur.Treatment.DROP,
         sentence_ends=inkblur.Treatment.DROP,
-        spaces=inkblur.Treatment.BLUR,
-        capitals=inkblur.Treatment.BLUR,
         names=inkblur.Treatment.NULL,
     )
 

@@ -91,7 +91,6 @@ BOUND = {
     "staircase, names kept": f"{STAIRCASE} sequence length=None {tokens(names='keep')}",
     "staircase, sentence ends": f"{STAIRCASE} sequence length=None {tokens(layout='drop keep blur blur')}",
     "staircase, punctuation": f"{STAIRCASE} sequence length=None {tokens(layout='keep keep blur blur')}",
-    "staircase, spaces and capitals": f"{STAIRCASE} sequence length=None {tokens(layout='drop drop keep keep')}",
     "staircase, rest kept": f"{STAIRCASE} sequence length=None {tokens('keep')}",
     "staircase, rest dropped": f"{STAIRCASE} sequence length=None {tokens('drop')}",
     "staircase, kept in length 5": f"{STAIRCASE} sequence length=5 {tokens(unknown='keep', layout='keep drop blur blur')}",

@@ -23,7 +23,6 @@ _APOSTROPHES = str.maketrans("’ʼ", "''")
 # What `keep punctuation` copies. Every other sign (emoji, private-use, zero-width and tag
 # characters, letters unknown to Python's tables) could spell out what the words no longer say.
 PUNCTUATION = frozenset(string.punctuation + "‘’‚“”„‹›«»–—…¡¿•·。、，！？：；（）「」『』")
-_PLAIN_SPACES = frozenset(" \t\n\r")  # what `keep spaces` copies; other white space becomes " "
 # Unicode's Default_Ignorable_Code_Point: characters that are not shown, letters and marks included.
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -39,14 +38,13 @@ class Slot(NamedTuple):
 
     gap: str  # what stands before it
     copied: str | None = None
-    capitals: str = ""  # "", "first" or "all": given to the replacement
     counted: str = ""  # as what, where it is copied or a name
 
 
 _PLAIN = Slot(" ")  # nearly every word of a text: one for all of them
 _FIRST = Slot("")
-_NAME = Slot(" ", None, "", "names null")
-_FULL_STOP = Slot("", ".", "", "sentence_ends keep")
+_NAME = Slot(" ", None, "names null")
+_FULL_STOP = Slot("", ".", "sentence_ends keep")
 
 
 @dataclass(slots=True)
@@ -64,7 +62,6 @@ class _TokenVerdict(NamedTuple):
     treatment: Treatment
     counted: str  # as what
     id: int  # NULL_ID unless it is a known word
-    capitals: str
 
 
 class _AnalyzedPiece(NamedTuple):
@@ -90,7 +87,7 @@ class Analyst:
     def __init__(self, embedding: Embedding, policies: TokenPolicies) -> None:
         self._embedding = embedding
         self._policies = policies
-        self._copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
+        self._copies_layout = policies.punctuation is Treatment.KEEP
         # The same few words make up most of any text.
         self._judged: dict[str, _TokenVerdict] = {}
         self._pieces: dict[str, _AnalyzedPiece] = {}
@@ -105,11 +102,7 @@ class Analyst:
     def read(self, text: str) -> Analysis:
         """The document's words as ids, and the layout of what will be released."""
         written = text.split()  # no token crosses white space
-        found = self._read_words(written) or self._read_all(text, written)
-        copied = self.layout(found.slots)
-        if copied:
-            found.counts.update(copied)
-        return found
+        return self._read_words(written) or self._read_all(text, written)
 
     def _read_all(self, text: str, written: list[str]) -> Analysis:
         ids: list[int] = []
@@ -156,15 +149,6 @@ class Analyst:
             counts["words blur"] = len(ids) - stop_words
         return Analysis(ids, [_FIRST, *[_PLAIN] * (len(ids) - 1)], counts)
 
-    def layout(self, slots: Sequence[Slot]) -> dict[str, int]:
-        """How many capitals and spaces of these slots are copied, where the policies copy them."""
-        copied = {}
-        if self._policies.capitals is Treatment.KEEP:
-            copied["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
-        if self._policies.spaces is Treatment.KEEP:
-            copied["spaces keep"] = sum(bool(slot.gap) for slot in slots)
-        return copied
-
     def _read_piece(
         self, written: str, ids: list[int], slots: list[Slot], counted: list[str]
     ) -> None:
@@ -186,8 +170,7 @@ class Analyst:
 
     def _read_on(self, text: str, ids: list[int], slots: list[Slot], counted: list[str]) -> None:
         """Token by token: append what this part of a document becomes to what came before."""
-        policies, copies_layout = self._policies, self._copies_layout
-        judged, word = self._judged, TokenClass.WORD
+        copies_layout, judged, word = self._copies_layout, self._judged, TokenClass.WORD
         end = 0
         touched = False  # a sign was removed since the last slot: words must not grow together
         for token in tokenize(text):
@@ -201,28 +184,24 @@ class Analyst:
                     touched |= not self._sign(token, gap, slots, counted)
                     continue
                 judgment = self._judge(token)
-            treatment, count, known, capitals = judgment
+            treatment, count, known = judgment
             counted.append(count)
             if treatment is Treatment.DROP:
                 touched = True
                 continue
-            if slots:
-                separator = self._separator(gap, touched) if copies_layout else " "
-            else:
-                separator = _spaces(gap) if policies.spaces is Treatment.KEEP else ""
+            joined = copies_layout and not gap and not touched
+            separator = "" if joined or not slots else " "
             touched = False
             if treatment is Treatment.KEEP:
-                # Kept words keep their letters; their capitals are a class of their own.
-                as_is = policies.capitals is Treatment.KEEP or kind is not word
                 shown = _visible(written)
-                slots.append(Slot(separator, shown if as_is else shown.lower(), "", count))
+                slots.append(Slot(separator, shown.lower() if kind is word else shown, count))
                 continue
             ids.append(known)
             named = treatment is Treatment.NULL
-            if separator == " " and not capitals:
+            if separator == " ":
                 slots.append(_NAME if named else _PLAIN)
             else:
-                slots.append(Slot(separator, None, capitals, count if named else ""))
+                slots.append(Slot(separator, None, count if named else ""))
 
     def fates(self, text: str) -> list[tuple[Token, Treatment | None]]:
         """Each token and what becomes of it; None of signs, which are no words."""
@@ -234,7 +213,7 @@ class Analyst:
 
     def _judge(self, token: Token) -> _TokenVerdict:
         """Judge a token that was not met before, and remember it if it is a word."""
-        judgment = self._judgment(*self._classify(token), token.text)
+        judgment = self._judgment(*self._classify(token))
         if (
             token.kind is TokenClass.WORD
             and len(self._judged) < _REMEMBERED
@@ -243,9 +222,9 @@ class Analyst:
             self._judged[token.text] = judgment
         return judgment
 
-    def _judgment(self, name: str, known: int, written: str) -> _TokenVerdict:
+    def _judgment(self, name: str, known: int) -> _TokenVerdict:
         treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
-        return _TokenVerdict(treatment, f"{name} {treatment.value}", known, self._capitals(written))
+        return _TokenVerdict(treatment, f"{name} {treatment.value}", known)
 
     def _classify(self, token: Token) -> tuple[str, int]:
         """The token's class as named in the policies, and its id (NULL_ID unless it is known)."""
@@ -275,11 +254,8 @@ class Analyst:
             if not PUNCTUATION.issuperset(token.text):
                 counted.append("punctuation drop")
                 return False
-            separator = " " if gap else ""
-            if self._policies.spaces is Treatment.KEEP:
-                separator = _spaces(gap)
             counted.append("punctuation keep")
-            slots.append(Slot(separator, token.text, "", "punctuation keep"))
+            slots.append(Slot(" " if gap else "", token.text, "punctuation keep"))
             return True
         ends = token.kind is TokenClass.SENTENCE_END and slots and slots[-1].copied != "."
         if ends and self._policies.sentence_ends is Treatment.KEEP:
@@ -288,18 +264,6 @@ class Analyst:
         else:
             counted.append("punctuation drop")
         return False
-
-    def _separator(self, gap: str, touched: bool) -> str:
-        if self._policies.spaces is Treatment.KEEP and (gap or not touched):
-            return _spaces(gap)
-        if self._policies.punctuation is Treatment.KEEP and not touched and not gap:
-            return ""
-        return " "
-
-    def _capitals(self, written: str) -> str:
-        if self._policies.capitals is not Treatment.KEEP or not written[0].isupper():
-            return ""
-        return "all" if len(written) > 1 and written.isupper() else "first"
 
 
 def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
@@ -310,12 +274,11 @@ def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
             return _sentences(slots, words)
     supply = iter(words)
     parts: list[str] = []
-    for gap, copied, capitals, _ in slots:
+    for gap, copied, _ in slots:
         if copied is not None:
             parts.append(gap + copied)
         else:
-            word = next(supply)
-            parts.append(gap + (_shaped(word, capitals) if capitals else word))
+            parts.append(gap + next(supply))
     for word in supply:  # padding, where a fixed length asks for more
         parts.append(f" {word}" if parts else word)
     return "".join(parts)
@@ -329,17 +292,6 @@ def _sentences(slots: Sequence[Slot], words: Sequence[str]) -> str:
         place = slots.index(_FULL_STOP, place + 1)
         out[place - stops - 1] += "."
     return " ".join(out)
-
-
-def _shaped(word: str, capitals: str) -> str:
-    return word.upper() if capitals == "all" else word[:1].upper() + word[1:]
-
-
-def _spaces(gap: str) -> str:
-    """White space to copy: kinds of spaces that look alike could carry a message."""
-    if not gap or gap == " ":
-        return gap
-    return "".join(space if space in _PLAIN_SPACES else " " for space in gap)
 
 
 def _visible(written: str) -> str:

@@ -32,8 +32,8 @@ class TokenPolicies:
     | addresses | the null word, through the mechanism | gone | copied |
     | punctuation | gone | gone | copied |
     | sentence_ends | gone | gone | a full stop where a sentence ends |
-    | spaces | one space between words | | copied |
-    | capitals | folded to lower case | | given to the replacement |
+
+    Capitals and spaces never pass: words are folded to lower case, with one space between them.
 
     Sentence ends are gone by default because no epsilon hides them: how many words an author's
     sentences have is a habit that identifies them.
@@ -49,8 +49,6 @@ class TokenPolicies:
     addresses: Treatment = Treatment.BLUR
     punctuation: Treatment = Treatment.DROP
     sentence_ends: Treatment = Treatment.DROP
-    spaces: Treatment = Treatment.BLUR
-    capitals: Treatment = Treatment.BLUR
     names: Treatment = Treatment.NULL
 
     def __post_init__(self) -> None:
@@ -112,8 +110,7 @@ class TokenPolicies:
             f"stop_words={self.stop_words.value} unknown={self.unknown.value} "
             f"numbers={self.numbers.value} addresses={self.addresses.value} "
             f"punctuation={self.punctuation.value} sentence_ends={self.sentence_ends.value} "
-            f"spaces={self.spaces.value} capitals={self.capitals.value} "
-            f"names={self.names.value} names_tagger=False"
+            f"spaces=blur capitals=blur names={self.names.value} names_tagger=False"
         )
 
 
@@ -124,8 +121,6 @@ _USUAL = (Treatment.BLUR, Treatment.DROP, Treatment.KEEP)
 _ALLOWED = {
     "punctuation": (Treatment.DROP, Treatment.KEEP),
     "sentence_ends": (Treatment.DROP, Treatment.KEEP),
-    "spaces": (Treatment.BLUR, Treatment.KEEP),
-    "capitals": (Treatment.BLUR, Treatment.KEEP),
     "names": (Treatment.BLUR, Treatment.NULL, Treatment.KEEP),
 }
 _DONE = {
@@ -147,7 +142,5 @@ _KEPT_LINES = {
     "addresses": "web and e-mail addresses and @handles, copied letter for letter",
     "punctuation": "punctuation, copied unchanged, and which of it touches a word",
     "sentence_ends": "where sentences end",
-    "spaces": "white space and line breaks, copied unchanged",
-    "capitals": "which words begin with a capital or are written in capitals",
     "names": "names of people that are on the list of names, copied unchanged",
 }

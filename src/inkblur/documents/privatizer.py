@@ -133,7 +133,6 @@ class Privatizer(AnyTextPrivatizer):
                 rest = analysis.slots[len(_cut(analysis.slots, len(entering))) :]
                 counts["cut"] += sum(slot.copied is None or bool(slot.counted) for slot in rest)
                 counts.subtract(Counter(slot.counted for slot in rest if slot.counted))
-                counts.subtract(self._analyst.layout(rest))
         known = joined != NULL_ID
         content = known & ~self._stop_words[joined]
         unchanged = self._survivors(ids, joined, drawn)

@@ -39,8 +39,6 @@ LEFT_OUT = (
 MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 NOTE = "The counts come from the original texts and are not protected: do not publish this report."
 _LISTED = 20  # columns that are not copied
-_LAYOUT = ("spaces", "capitals")  # these are no tokens
-_TOKENS = tuple(name for name in CLASSES if name not in _LAYOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +255,12 @@ class Summary(RunSummary):
             "total": counts["read"],
             "known_words": counts["known"],
             "null_words": counts["null"],
-            "copied": self._treated(Treatment.KEEP, _TOKENS),
-            "dropped": self._treated(Treatment.DROP, _TOKENS),
+            "copied": self._treated(Treatment.KEEP, CLASSES),
+            "dropped": self._treated(Treatment.DROP, CLASSES),
             "cut": counts["cut"],
             "padding": counts["padding"],
             "drawn": counts["drawn"],
             "names_as_null_words": counts["names null"],
-            "layout_copied": self._treated(Treatment.KEEP, _LAYOUT),
             **self.survival.to_json(),
         }
 

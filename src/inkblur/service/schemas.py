@@ -24,8 +24,6 @@ TokenKind = Literal[
     "addresses",
     "punctuation",
     "sentence-ends",
-    "spaces",
-    "capitals",
 ]
 Name = Annotated[str, Field(max_length=200)]
 
