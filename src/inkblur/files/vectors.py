@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from inkblur.documents.tf_vector import SyntheticVectors, Terms
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.formats import is_stream
 from inkblur.files.source import Source
-from inkblur.files.summary import RunSummary, summarize
+from inkblur.files.summary import RunSummary, stated, summarize
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.release import Release
 from inkblur.types import counted
@@ -130,7 +131,8 @@ def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:
         synthetic.matrix(rows),
         vocabulary=synthetic.mechanism.vocabulary,
         ids=ids,
-        guarantee=summary.guarantee,
+        # Without the account, which is the owner's: a keyed run repeats its bytes.
+        guarantee=stated(synthetic, summary.fate, release.rng, []),
         on_show=release.about_to_show,
     )
     assert isinstance(summary, VectorSummary)
@@ -172,17 +174,22 @@ def write_vectors(
         file = cast(BinaryIO, out.file)
         if kind is VectorFormat.NPZ:
             # SciPy's own five names, so that its reader opens the file; it ignores the others.
-            np.savez_compressed(
-                file,
-                indices=vectors.indices,
-                indptr=vectors.indptr,
-                format=np.array("csr"),
-                shape=np.array(vectors.shape),
-                data=vectors.data,
-                vocabulary=np.array(vocabulary, dtype=np.str_),
-                ids=np.array(ids, dtype=np.str_),
-                guarantee=np.array(json.dumps(guarantee.to_json())),
-            )
+            arrays = {
+                "indices": vectors.indices,
+                "indptr": vectors.indptr,
+                "format": np.array("csr"),
+                "shape": np.array(vectors.shape),
+                "data": vectors.data,
+                "vocabulary": np.array(vocabulary, dtype=np.str_),
+                "ids": np.array(ids, dtype=np.str_),
+                "guarantee": np.array(json.dumps(guarantee.to_json())),
+            }
+            with ZipFile(file, "w") as packed:  # NumPy would write the time into it
+                for name, array in arrays.items():
+                    member = ZipInfo(f"{name}.npy")
+                    member.compress_type = ZIP_DEFLATED
+                    with packed.open(member, "w", force_zip64=True) as out_file:
+                        np.lib.format.write_array(out_file, array, allow_pickle=False)
         elif kind is VectorFormat.PARQUET:
             file.write(_parquet(_rows(vectors, vocabulary, ids), guarantee))
         else:
