@@ -63,7 +63,7 @@ def test_a_mechanism_that_tells_no_diameter_has_no_bound() -> None:
 
 @pytest.mark.parametrize(
     "kept",
-    ["stop-words", "unknown", "numbers", "addresses", "punctuation", "sentence-ends", "capitals"],
+    ["stop-words", "unknown", "numbers", "addresses", "punctuation", "sentence-ends"],
 )
 def test_what_is_copied_has_no_bound(kept: str) -> None:
     policies = inkblur.TokenPolicies.of(keep=[kept])
