@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -28,8 +29,9 @@ def test_the_wheel_holds_the_product_alone() -> None:
     assert {"inkblur/__init__.py", "inkblur/py.typed"} <= set(names)
     assert any(name.startswith("inkblur/embeddings/data/") for name in names)
     # `inkblur serve` reads them.
-    files = {"page.html", "page.css", "page.js", "ask.js", "choices.js", "try.js", "curve.js"}
-    files |= {"publish.js", "ledger.js", "icon.svg"}
-    assert {f"inkblur/service/static/{file}" for file in files} <= set(names)
+    static = Path(__file__).parents[1] / "src" / "inkblur" / "service" / "static"
+    files = {f"inkblur/service/static/{file.name}" for file in static.iterdir()}
+    assert "inkblur/service/static/page.html" in files
+    assert files <= set(names)
     assert "inkblur/evaluation/reports/templates/base.html" in names
     assert "inkblur/evaluation/__init__.pyi" in names  # read when the package is imported
