@@ -101,17 +101,20 @@ class Ledger:
     def __init__(self, store: Store, secret: Secret) -> None:
         self.store, self.secret = store, secret
         check = secret.hash("check", "inkblur ledger").hex()
-        with store.transaction():  # one, because each is a write to the disk
-            version = store.version()
-            migrate(store)
-            if 0 < version < SETTLED:
-                settle(store)
-            known = store.run("SELECT value FROM about WHERE name = 'check'")
-            if not known:
-                store.run("INSERT INTO about VALUES ('check', ?)", (check,))
-        if known and known[0][0] != check:
+        try:
+            with store.transaction():  # one, because each is a write to the disk
+                version = store.version()
+                migrate(store)
+                if 0 < version < SETTLED:
+                    settle(store)
+                known = store.run("SELECT value FROM about WHERE name = 'check'")
+                if not known:
+                    store.run("INSERT INTO about VALUES ('check', ?)", (check,))
+            if known and known[0][0] != check:
+                raise InputError(f"the secret is not that of the ledger {store.place}")
+        except BaseException:
             store.close()
-            raise InputError(f"the secret is not that of the ledger {store.place}")
+            raise
         self.has_legacy = bool(store.run("SELECT 1 FROM legacy LIMIT 1"))
 
     def __enter__(self) -> Self:
