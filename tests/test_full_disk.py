@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inkblur.errors import OutputError
-from inkblur.ledger import open_ledger
+from inkblur.ledger import Ledger, open_ledger
 from inkblur.rng import write_key
 
 
@@ -31,4 +31,6 @@ def test_no_secret_is_half_written(write: Callable[[Path], object], tmp_path: Pa
     with full_disk(), pytest.raises(OutputError, match="cannot write"):
         write(tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
-    write(tmp_path / "file")
+    made = write(tmp_path / "file")
+    if isinstance(made, Ledger):
+        made.close()
