@@ -318,6 +318,11 @@ class Stream:
         if exceeded:
             raise over_budget(*_said(exceeded))
 
+    @property
+    def looking(self) -> bool:
+        """Whether rows of this file are still looked at, which may refuse it."""
+        return self._looked < ROWS
+
     def begin(self, name: str) -> None:
         """The next batches are of this file: its first rows are looked at as well."""
         self._name, self._looked = name, 0

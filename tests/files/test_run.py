@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_info
 from inkblur import Exponential, Laplace, Privatizer
 from inkblur.documents.base import Reading
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError
+from inkblur.errors import InputError, PrivateCalibration
 from inkblur.files import open_sink, open_source, parquet
 from inkblur.files.formats import Format, Layout
 from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch, Schema
+from inkblur.files.sink import Sink
 from inkblur.files.summary import Summary
 from inkblur.release import draw_records
 from inkblur.rng import Rng, keyed_rng
@@ -100,6 +101,30 @@ def test_matrix_products_have_one_thread_meanwhile(
         )
     assert set(meanwhile) == {1}
     assert threads() == before
+
+
+def test_nothing_is_written_before_the_first_rows_were_looked_at(
+    tmp_path: Path, toy: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe shows what is written at once: a refusal by the 50th text would come too late."""
+
+    def refuse(self: Privatizer, texts: Sequence[str], columns: int = 1) -> None:
+        if len(texts) >= 50:
+            raise PrivateCalibration("the pool was built from these texts")
+
+    written: list[int] = []
+    monkeypatch.setattr("inkblur.files.run._TOGETHER", 1)
+    monkeypatch.setattr(Privatizer, "refuse_own", refuse)
+    monkeypatch.setattr(Sink, "write", lambda self, batch, texts: written.append(len(texts)))
+    source, blur = tmp_path / "in.txt", Privatizer(Laplace(toy, epsilon=1.0))
+    source.write_text("wordaa\n" * 60)
+    with (
+        pytest.raises(PrivateCalibration),
+        open_source(source) as opened,
+        open_sink(tmp_path / "out.txt", opened) as sink,
+    ):
+        run(opened, sink, blur, keyed_rng(bytes(32)), batch_records=10, workers=1)
+    assert written == []
 
 
 def test_missing_texts_stay_missing_unless_the_length_is_fixed(

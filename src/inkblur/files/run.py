@@ -59,7 +59,7 @@ def run(
         one_thread(),  # the workers are threads enough
         no_collection(),
         # Whoever stops the run closes the ledger next: nothing may be charged or drawn any more.
-        closing(_drawn(checked, stream.release, workers, copies)) as drawn,
+        closing(_drawn(_looked_at(checked, stream), stream.release, workers, copies)) as drawn,
         closing(_charged(drawn, stream)) as results,
     ):
         words = documents = 0
@@ -100,6 +100,19 @@ def _charged(drawn: Iterator[Drawn], stream: Stream) -> Generator[tuple[Drawn, l
         ):
             for part in group:
                 yield part, part.texts(receipt)
+
+
+def _looked_at(checked: Iterator[Checked], stream: Stream) -> Iterator[Checked]:
+    """The same, held back while the first rows are looked at: a refusal comes before any output,
+    which a pipe shows at once.
+    """
+    waiting: list[Checked] = []
+    for part in checked:
+        waiting.append(part)
+        if not stream.looking:
+            yield from waiting
+            waiting = []
+    yield from waiting
 
 
 def _groups(results: Iterator[Drawn]) -> Iterator[list[Drawn]]:
