@@ -29,14 +29,12 @@ EDGES = {
     "documents": "embeddings guarantees mechanisms",
     "adaptation": "documents embeddings",
     "pools": "documents embeddings guarantees mechanisms",
-    "spec_fields": "documents mechanisms",
-    "spec": "documents embeddings mechanisms pools spec_fields",
-    "spec_json": "spec",
+    "spec": "documents embeddings files mechanisms pools",
     "ledger": "",
     # The release reads batches as files make them, and files are released: they know each other.
     "release": "documents embeddings files guarantees ledger mechanisms spec",
     "files": "atomic_file documents embeddings guarantees ledger mechanisms pools processes release "
-    "spec spec_fields",
+    "spec",
     "series": "files guarantees ledger release spec",
     "sklearn": "documents files guarantees mechanisms pools release",
     "arrow_worker": "files ledger mechanisms release spec",
@@ -46,9 +44,9 @@ EDGES = {
     "evaluation": "adaptation atomic_file documents embeddings files guarantees mechanisms pools "
     "release spec",
     "service": "arrow atomic_file desk documents embeddings evaluation files guarantees ledger "
-    "mechanisms pools release spec spec_fields spec_json",
+    "mechanisms pools release spec",
     "cli": "adaptation atomic_file cache documents embeddings evaluation files guarantees ledger "
-    "mechanisms pools release service spec spec_fields spec_json",
+    "mechanisms pools release service spec",
     "__main__": "cli",
 }
 SOURCE = Path(inkblur.__file__).parent

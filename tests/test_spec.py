@@ -21,8 +21,7 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE
-from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
-from inkblur.spec_json import read_spec
+from inkblur.spec import ReleaseSpec, grid, options_of_a_spec, read_spec
 from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
@@ -119,7 +118,8 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "keep": ["numbers"], "drop": ["numbers"]}, "both kept and dropped"),
         ({"epsilon": 1.0, "columns": []}, "no text column"),
         ({"epsilon": 1.0, "unit": "text"}, "give `pool=`"),
-        ({"epsilon": 1.0, "pool": "a.pool"}, "go with `unit="),
+        ({"epsilon": 1.0, "unit": "word", "pool": "a.pool"}, "go with `unit="),
+        ({"epsilon": 1.0, "keep_meaning": 0.5}, "go with `unit="),
         ({"strength": "light", "unit": "text", "pool": "a.pool"}, "calibrated on words"),
         ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "length": 3}, "shows no length"),
         (

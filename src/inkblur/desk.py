@@ -30,13 +30,6 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
 
 _KEPT = 6  # settings whose tables are held at a time
-# Which columns mean what changes no draw: requests that differ only in these are drawn together.
-_LAYOUT = {
-    "columns": ("text",),
-    "id_column": None,
-    "person_column": None,
-    "keep_columns": (),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +91,7 @@ class ReleaseDesk:
 
         Any thread may ask. While one is made, which takes seconds, others are found at once.
         """
-        plain = spec.varied(**_LAYOUT)
+        plain = spec.law  # requests that differ only in columns are drawn together
         with self._looked_up:
             found = self._made.get(plain)
             if found is not None:

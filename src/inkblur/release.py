@@ -30,7 +30,6 @@ from inkblur.errors import BudgetExceeded, InputError, ParameterError, PrivacyEr
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch, cuts
-from inkblur.files.source import texts_of_file
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
@@ -38,7 +37,7 @@ from inkblur.ledger.events import UNIT, shown
 from inkblur.mechanisms.base import require_rng
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Record, ReleaseKind, counted
+from inkblur.types import Record, counted
 
 LETTERS = 5  # of a word and the space after it: how much text holds so many words
 _CARRIED = 200  # texts of the files before that are looked at with the next
@@ -79,12 +78,7 @@ def prepare(spec: ReleaseSpec, rng: Rng | None = None) -> Release:
     every word would stay, unless the spec accepts that.
     """
     table = spec.table()
-    made: Any
-    if spec.kind is ReleaseKind.TF:
-        reference = None if spec.reference is None else texts_of_file(spec.reference)
-        made = spec.synthetic_vectors(table, reference)
-    else:
-        made = spec.releaser(table)
+    made = spec.privatizer(table)
     made.refuse_weak(accept_weak=spec.accept_weak)
     resolved = spec.resolved(table, made.mechanism)
     return Release(made, secure_rng() if rng is None else require_rng(rng), resolved)

@@ -1,16 +1,19 @@
 """The description of a release: everything that decides what comes out, except text and key.
 
-A `ReleaseSpec` is a plain value. The command line's options, evaluation's settings and grids, the
-copies that worker processes make and the report's JSON are derived from its fields, so a field
-added here, with its help, is an option of `inkblur privatize` and a key of the JSON.
+A `ReleaseSpec` is a plain value: what is drawn (its `law`), which columns of a table mean what, how
+a file is read, and what was consented to. Its JSON repeats the release.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, fields, replace
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, Field, dataclass, field, fields, replace
+from difflib import get_close_matches
 from enum import Enum
+from functools import partial
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -18,18 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from inkblur.documents.policies import TOKEN_CLASSES, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
-from inkblur.mechanisms.catalogue import find, make_mechanism
+from inkblur.mechanisms.catalogue import CATALOGUE, find, make_mechanism
 from inkblur.mechanisms.parameters import Value
-from inkblur.spec_fields import (
-    POOL_MECHANISM,
-    ReleaseFields,
-    check_kind,
-    check_strength,
-    check_types,
-    refuse_misspelled,
-    without_what_left,
-)
 from inkblur.types import (
+    Metric,
     Morphology,
     Piece,
     ReleaseKind,
@@ -42,7 +37,6 @@ from inkblur.types import (
 )
 
 if TYPE_CHECKING:  # a spec is read and checked without them; its methods import what they use
-    from inkblur.documents.privatizer import Privatizer
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.embeddings.table import Embedding
     from inkblur.mechanisms.base import WordMechanism
@@ -51,6 +45,7 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
 
 MECHANISM = "staircase"  # where none is named, except:
 _USUAL = {ReleaseKind.TF: "exponential"}
+POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
 _CHOICES: dict[str, type[Enum]] = {  # fields whose text names a member
     "release": ReleaseKind,
     "unit": Piece,
@@ -58,6 +53,39 @@ _CHOICES: dict[str, type[Enum]] = {  # fields whose text names a member
     "morphology": Morphology,
     "weighting": Weighting,
 }
+# What draws nothing: which columns mean what, how a file is read, and consents.
+_NOT_DRAWN = (
+    *("columns", "keep_columns", "id_column", "person_column"),
+    *("no_header", "delimiter", "encoding", "format"),
+    *("accept_weak", "skip_public"),
+)
+# Settings that left, and what earlier versions wrote into a report where they were not used.
+_LEFT: Mapping[str, Value] = {
+    "base": "frequency",
+    "language_model": "",
+    "names_tagger": False,
+    "consistent": False,
+    "quoting": "minimal",
+}
+_ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
+
+
+def option(group: str, default: Any, help: str, *flags: str) -> Any:
+    """A field that is also an option of the command line, shown in this group of its help; `flags`
+    where its name is not the flag.
+
+    A tuple is an option that may be given several times.
+    """
+    return field(default=default, metadata={"help": help, "flags": flags, "group": group})
+
+
+_strength = partial(option, "How strong")
+_kind = partial(option, "What is released")
+_pool = partial(option, "Whole texts from a pool")
+_token = partial(option, "Words, names and punctuation")
+_tf = partial(option, "Only for --release tf")
+_vectors = partial(option, "Word vectors")
+_file = partial(option, "Columns and formats")
 
 
 def options_of_a_spec() -> tuple[Field[Any], ...]:
@@ -66,7 +94,7 @@ def options_of_a_spec() -> tuple[Field[Any], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseSpec(ReleaseFields):
+class ReleaseSpec:
     """A mechanism with its parameters, and how it is lifted to the texts of a file.
 
     How strong is given in one of three ways: `epsilon`; `strength`, an epsilon whose risk was
@@ -80,29 +108,125 @@ class ReleaseSpec(ReleaseFields):
     True
     """
 
+    mechanism: str = _strength("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
+    epsilon: float | None = _strength(
+        None,
+        "Privacy loss per unit of distance (per word where words have no distance; per text "
+        "with --pool), above 0.",
+        "--epsilon",
+        "-e",
+    )
+    _: KW_ONLY
+    strength: str | None = _strength(
+        None,
+        "light, medium or strong: by their words, the strongest attack tried attributes at most "
+        "50, 25 or 10 % of the texts to their author, above chance, on public test texts. How long "
+        "a text is can add to that; --length hides it.",
+    )
+    level: float | None = _strength(None, "With --radius: the loss allowed within that distance.")
+    radius: float | None = _strength(None, "With --level: the distance; epsilon = level / radius.")
+    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    release: str = _kind("sequence", "What to release: sequence, bag or tf (default: sequence).")
+    length: int | None = _kind(None, "Cut or pad every text to this many words.")
+    unit: str | None = _pool(
+        None, "What one draw replaces: word, or text, which needs --pool (default: by --pool)."
+    )
+    pool: str | None = _pool(
+        None, "Public texts (`inkblur pool build`) that take the place of texts."
+    )
+    pool_sha256: str | None = None  # the pool must have this fingerprint
+    order: str | None = None  # what was chosen on the pool, label or meaning: a repeat draws alike
+    keep_meaning: float | None = _pool(
+        None,
+        "With --pool: what to keep first, from 0 (the label of a text) to 1 (its meaning); "
+        "default: 0.5. In a pool without labels, less meaning reveals less about the author.",
+    )
+    encoder: str | None = _pool(
+        None,
+        "With --pool: the folder of the sentence transformer that the pool was built with.",
+    )
+    keep: tuple[str, ...] = _token(
+        (),
+        "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses or "
+        "punctuation; sentence-ends writes a full stop where a sentence ended. "
+        "Repeat for several. The guarantee lists each.",
+    )
+    drop: tuple[str, ...] = _token((), "Leave this kind of token out. Repeat for several.")
+    names: str = _token(
+        "null",
+        "Names of people: null (replaced by a word that does not depend on the name), "
+        "blur (treated like any word) or keep (default: null).",
+    )
+    accept_weak: bool = _strength(
+        False, "Allow a setting at which more than 95% of the words stay unchanged."
+    )
+    morphology: str | None = _tf(None, "For tf: lemma, lower or as-is (default: lower).")
+    weighting: str | None = _tf(
+        None, "For tf: tf or tf-idf, which needs --reference (default: tf)."
+    )
+    reference: str | None = _tf(
+        None, "For tf: a public corpus, one text per line, to take the vocabulary from."
+    )
+    wordnet: bool = _tf(False, "For tf: add WordNet's synonyms to the vocabulary.")
+    embedding: str | None = _vectors(None, "A file of word vectors (default: bundled).")
+    embedding_sha256: str | None = None  # the vectors must have this fingerprint
+    vocabulary: str | None = _vectors(None, "Use only the words of this public list, one per line.")
+    columns: tuple[str, ...] = _file(
+        ("text",),
+        "Column that holds the text; repeat for several (default: text).",
+        "--column",
+    )
+    keep_columns: tuple[str, ...] = _file(
+        (),
+        "Copy this column unchanged; repeat for several. No other is copied, ids included.",
+        "--keep-column",
+    )
+    id_column: str | None = _file(
+        None, "Column that identifies each record (default: by its content)."
+    )
+    person_column: str | None = _file(
+        None, "Column that says which person each record belongs to, for the ledger."
+    )
+    no_header: bool = _file(
+        False, "For csv and tsv: the first line is a record; columns are named 1, 2, 3."
+    )
+    delimiter: str | None = _file(
+        None, "For csv and tsv: what separates cells, such as ';' or tab."
+    )
+    skip_public: bool = _vectors(
+        False,
+        "Leave out records that are part of an adapted embedding's public corpus, "
+        "instead of refusing the file.",
+    )
+    encoding: str = _file("utf-8", "Text encoding of the input (default: utf-8).")
+    format: str | None = _file(
+        None, "txt, csv, tsv, jsonl or parquet (default: by the file's name)."
+    )
+
     def __post_init__(self) -> None:
-        check_types(self)
+        self._check_types()
+        self._set("unit", self.unit or ("word" if self.pool is None else "text"))
         for name, kind in _CHOICES.items():
             given = getattr(self, name)
-            if given is not None or name in ("release", "unit"):
+            if given is not None or name == "release":
                 self._set(name, choose(kind, given, name).value)
-        usual = _USUAL.get(self.kind, MECHANISM) if self.unit == "word" else POOL_MECHANISM
+        usual = _USUAL.get(self.kind, MECHANISM) if self.pool is None else MECHANISM
         self._set("mechanism", self.mechanism or usual)
         complete = find(self.mechanism).complete(self.parameters)
         self._set("parameters", MappingProxyType(complete))
-        check_strength(self)
+        self._check_strength()
         for name in ("epsilon", "level", "radius"):
             if getattr(self, name) is not None:
                 self._set(name, positive(getattr(self, name), name))
         if self.length is not None:
             self._set("length", fixed_length(self.length))
-        for name in ("keep", "drop", "columns", "keep_columns"):
-            self._set(name, tuple(getattr(self, name)))
         self._set("names", self.policies.names.value)  # refuses unknown classes now, too
         # One order, so that two specs of one release are equal.
         for name in ("keep", "drop"):
             given = getattr(self, name)
             self._set(name, tuple(kind for kind in TOKEN_CLASSES if kind in given))
+        for name in ("columns", "keep_columns"):
+            self._set(name, tuple(getattr(self, name)))
         if not self.columns:
             raise ParameterError("no text column given; give at least one in `columns=`")
         for name in ("embedding", "vocabulary", "reference", "pool", "encoder"):
@@ -110,10 +234,95 @@ class ReleaseSpec(ReleaseFields):
             self._set(name, None if path is None else str(path))
         if self.keep_meaning is not None:
             self._set("keep_meaning", fraction(self.keep_meaning, "keep_meaning"))
-        check_kind(self)
+        if self.kind is ReleaseKind.TF:
+            self._check_tf()
+        elif self.morphology or self.weighting or self.reference or self.wordnet:
+            raise ParameterError(
+                "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
+            )
+        if self.unit == Piece.TEXT.value:
+            self._check_pool()
+        elif (self.pool, self.keep_meaning, self.order, self.encoder) != (None,) * 4:
+            raise ParameterError(
+                '`pool=`, `keep_meaning=`, `order=` and `encoder=` go with `unit="text"`'
+            )
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def _check_types(self) -> None:
+        """A value of another type, from JSON, is refused: the text "false" would be true."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type == "bool" and not isinstance(value, bool):
+                raise ParameterError(f"{each.name} must be true or false, got {value!r}")
+            if str(each.type).startswith("tuple") and (
+                isinstance(value, str)
+                or not isinstance(value, Collection)
+                or not all(isinstance(name, str) for name in value)
+            ):
+                raise ParameterError(f"{each.name} must be a list of names, got {value!r}")
+            missing = value is None and each.type != "str"
+            if str(each.type).startswith("str") and not (
+                missing or isinstance(value, str | Enum | os.PathLike)
+            ):
+                raise ParameterError(f"{each.name} must be a text, got {value!r}")
+
+    def _check_strength(self) -> None:
+        """How strong is said once, and in a way that the mechanism understands."""
+        if (self.level is None) != (self.radius is None):
+            raise ParameterError("`level=` and `radius=` go together")
+        given = [n for n in ("epsilon", "strength", "level") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise ParameterError(f"give only one of {' and '.join(f'`{n}=`' for n in given)}")
+        if not given:
+            raise ParameterError(
+                "choose how strong: `strength=` light, medium or strong; `epsilon=`; or `level=` "
+                "with `radius=`"
+            )
+        if self.level is not None and find(self.mechanism).metric in (Metric.DISCRETE, Metric.NONE):
+            raise ParameterError(
+                f"`level=` and `radius=` need a mechanism that measures distances, and "
+                f"{self.mechanism} does not: its loss is the same within every radius; give "
+                "`epsilon=` or `strength=`"
+            )
+
+    def _check_tf(self) -> None:
+        if self.length is None:
+            raise ParameterError("a tf release needs `length=`: how many terms every vector holds")
+        if self.keep or self.drop:
+            raise ParameterError(
+                "a tf release drops everything but words; leave out `keep=` and `drop=`"
+            )
+        if self.names == Treatment.KEEP.value:
+            raise ParameterError("a tf release copies no names: use `names=null` or `names=blur`")
+
+    def _check_pool(self) -> None:
+        """A pool replaces whole texts: options about words are refused."""
+        if self.order not in (None, "label", "meaning"):
+            raise ParameterError(f"`order=` is label or meaning, not {self.order!r}")
+        if self.pool is None:
+            raise ParameterError("a text is replaced by one of a pool: give `pool=`")
+        if self.mechanism != MECHANISM or self.kind is not ReleaseKind.SEQUENCE:
+            raise ParameterError(
+                f"a pool is drawn from by the {MECHANISM} mechanism: leave out `mechanism=` "
+                "and `release=`"
+            )
+        if self.epsilon is None:
+            raise ParameterError(
+                "`strength=` is calibrated on words; give `epsilon=` for a text, such as 6"
+            )
+        if self.keep or self.drop or self.names != Treatment.NULL.value:
+            raise ParameterError(
+                "nothing of a text passes through a pool: leave out `keep=`, `drop=` and `names=`"
+            )
+        for parameter, _ in find(self.mechanism).distinguishing(self.parameters):
+            if parameter.name != "tau":
+                raise ParameterError(f"`{parameter.name}=` is for words: a pool has no use for it")
+        if self.length is not None:
+            raise ParameterError(
+                "a whole text is one draw and shows no length: leave out `length=`"
+            )
 
     @property
     def kind(self) -> ReleaseKind:
@@ -131,6 +340,17 @@ class ReleaseSpec(ReleaseFields):
     def policies(self) -> TokenPolicies:
         """What happens to each class of token."""
         return TokenPolicies.of(keep=self.keep, drop=self.drop, names=self.names)
+
+    @property
+    def law(self) -> ReleaseSpec:
+        """The same draws, with columns, reading and consents as usual: specs of one law share it.
+
+        >>> one, other = (ReleaseSpec(epsilon=3.0, columns=(name,)) for name in ("a", "b"))
+        >>> one.law == other.law
+        True
+        """
+        usual: dict[str, Any] = {f.name: f.default for f in fields(self) if f.name in _NOT_DRAWN}
+        return replace(self, **usual)
 
     @property
     def name(self) -> str:
@@ -193,7 +413,7 @@ class ReleaseSpec(ReleaseFields):
             raise ParameterError("`parameters=` must be a mapping of names to values")
         for name in own.keys() & beside.keys():
             raise ParameterError(f"`{name}=` is given twice: beside `parameters=` and in it")
-        refuse_misspelled(own)
+        _refuse_misspelled(own)
         return cls(**plain, parameters={**own, **beside})
 
     def varied(self, **changes: Any) -> ReleaseSpec:
@@ -239,61 +459,33 @@ class ReleaseSpec(ReleaseFields):
             order=mechanism.order.value if isinstance(mechanism, PoolStaircase) else None,
         )
 
-    def _epsilon_on(self, table: Embedding) -> float:
-        from inkblur.mechanisms.calibration import epsilon_from_level
-        from inkblur.mechanisms.strengths import epsilon_for
-
-        if self.epsilon is not None:
-            return self.epsilon
-        if self.strength is not None:
-            return epsilon_for(Strength(self.strength), self.mechanism, table, **self.parameters)
-        return epsilon_from_level(self.level or math.nan, self.radius or math.nan)
-
     def mechanism_on(self, table: Embedding, words: Embedding | None = None) -> WordMechanism:
         """The word mechanism over these vectors, or over some of their `words`; a strength is
         looked up for the whole table.
         """
-        epsilon = self._epsilon_on(table)
+        from inkblur.mechanisms.calibration import epsilon_from_level
+        from inkblur.mechanisms.strengths import epsilon_for
+
+        epsilon = self.epsilon
+        if self.strength is not None:
+            strength = Strength(self.strength)
+            epsilon = epsilon_for(strength, self.mechanism, table, **self.parameters)
+        elif epsilon is None:
+            epsilon = epsilon_from_level(self.level or math.nan, self.radius or math.nan)
         over = table if words is None else words
         return make_mechanism(self.mechanism, over, epsilon=epsilon, **self.parameters)
 
-    def releaser(self, table: Embedding) -> Privatizer | PoolPrivatizer:
-        """What releases texts, word by word or through a pool."""
-        return self.privatizer(table) if self.pool is None else self.pool_privatizer(table)
-
-    def pool_privatizer(self, table: Embedding) -> PoolPrivatizer:
-        """What releases texts through the pool that it names, checked against `pool_sha256`."""
-        from inkblur.pools.mechanism import PoolStaircase
-        from inkblur.pools.privatizer import PoolPrivatizer
-        from inkblur.pools.store import open_pool
-        from inkblur.pools.transformer import TransformerEncoder
-
-        if self.pool is None or self.epsilon is None:
-            raise ParameterError(f"{self.name} names no pool: give `pool=`")
-        pool = open_pool(self.pool)
-        if self.pool_sha256 is not None and pool.sha256 != self.pool_sha256:
-            raise InputError(
-                f"{self.pool} is not the pool of this spec: its fingerprint is {pool.sha256}, the "
-                f"spec has {self.pool_sha256}"
-            )
-        tau = self.parameters.get("tau")
-        mechanism = PoolStaircase(
-            pool,
-            table,
-            epsilon=self.epsilon,
-            tau=None if tau is None else float(tau),
-            keep_meaning=self.keep_meaning,
-            order=self.order,
-            encoder=None if self.encoder is None else TransformerEncoder(self.encoder),
-        )
-        return PoolPrivatizer(mechanism)
-
-    def privatizer(self, table: Embedding) -> Privatizer:
-        """What releases texts word by word; for sequences and bags."""
+    def privatizer(self, table: Embedding | None = None) -> Any:
+        """What draws, on the word vectors that it names or on these: a `Privatizer`, or a
+        `PoolPrivatizer` where it names a pool, or `SyntheticVectors` of a tf release.
+        """
+        table = self.table() if table is None else table
+        if self.pool is not None:
+            return self._pool_privatizer(self.pool, table)
+        if self.kind is ReleaseKind.TF:
+            return self._synthetic_vectors(table)
         from inkblur.documents.privatizer import Privatizer
 
-        if self.pool is not None:
-            raise ParameterError("this works word by word: leave out `unit=` and `pool=`")
         return Privatizer(
             self.mechanism_on(table),
             release=self.release,
@@ -301,19 +493,41 @@ class ReleaseSpec(ReleaseFields):
             length=self.length,
         )
 
-    def synthetic_vectors(
-        self, table: Embedding, reference: Sequence[str] | None = None
-    ) -> SyntheticVectors:
-        """What releases term-frequency vectors; `reference` holds the texts of that corpus."""
+    def _pool_privatizer(self, path: str, table: Embedding) -> PoolPrivatizer:
+        from inkblur.pools.mechanism import PoolStaircase
+        from inkblur.pools.privatizer import PoolPrivatizer
+        from inkblur.pools.store import open_pool
+        from inkblur.pools.transformer import TransformerEncoder
+
+        pool = open_pool(path)
+        if self.pool_sha256 is not None and pool.sha256 != self.pool_sha256:
+            raise InputError(
+                f"{path} is not the pool of this spec: its fingerprint is {pool.sha256}, the "
+                f"spec has {self.pool_sha256}"
+            )
+        tau = self.parameters.get("tau")
+        mechanism = PoolStaircase(
+            pool,
+            table,
+            epsilon=self.known_epsilon,
+            tau=None if tau is None else float(tau),
+            keep_meaning=self.keep_meaning,
+            order=self.order,
+            encoder=None if self.encoder is None else TransformerEncoder(self.encoder),
+        )
+        return PoolPrivatizer(mechanism)
+
+    def _synthetic_vectors(self, table: Embedding) -> SyntheticVectors:
         from inkblur.documents.tf_vector import SyntheticVectors
         from inkblur.documents.vectorizer import Vectorizer
+        from inkblur.files.source import texts_of_file
         from inkblur.mechanisms.base import DiscreteMechanism
 
         vectorizer = Vectorizer(
             table,
             morphology=self.morphology or Morphology.LOWER,
             weighting=self.weighting or Weighting.TF,
-            reference=reference,
+            reference=None if self.reference is None else texts_of_file(self.reference),
             synonyms=self.wordnet,
             names=self.names,
         )
@@ -344,7 +558,7 @@ class ReleaseSpec(ReleaseFields):
         """The spec that :meth:`to_json` wrote; a key it does not know is refused."""
         if not isinstance(body, dict):
             raise ParameterError('a spec is a JSON object, such as {"epsilon": 10}')
-        body = without_what_left(body)
+        body = _without_what_left(body)
         known = [f.name for f in fields(cls)]
         for key in body:
             if key not in known:
@@ -352,7 +566,7 @@ class ReleaseSpec(ReleaseFields):
         parameters = body.get("parameters", {})
         if not isinstance(parameters, dict):
             raise ParameterError("the spec's parameters must be a JSON object")
-        return cls(**{**body, "parameters": without_what_left(parameters)})
+        return cls(**{**body, "parameters": _without_what_left(parameters)})
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy for another process is made from the JSON."""
@@ -378,6 +592,57 @@ def grid(
     if len(set(made)) != len(made):
         raise ParameterError("the grid names a setting twice")
     return tuple(made)
+
+
+def read_spec(text: str) -> ReleaseSpec:
+    """The spec in a JSON text: its own, or that of a report which holds it under "spec".
+
+    >>> read_spec('{"spec": {"mechanism": "laplace", "epsilon": 2.0}}').name
+    'laplace, epsilon 2'
+    """
+    try:
+        body = json.loads(text, object_pairs_hook=each_key_once)
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(
+            f"the spec is not JSON ({error}); give the report of a run, or its spec"
+        ) from None
+    if isinstance(body, dict) and "spec" in body:
+        body = body["spec"]
+    return ReleaseSpec.from_json(body)
+
+
+def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that is there twice, Python would take the last without a word."""
+    body = dict(pairs)
+    if len(body) != len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ParameterError(f"the spec has the key {twice!r} twice; remove one")
+    return body
+
+
+def _without_what_left(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as an earlier version wrote them; refused where one that left was used."""
+    for name, unused in _LEFT.items():
+        if named.get(name, unused) != unused:
+            raise ParameterError(
+                f"{name}={named[name]!r} names something that left this program: make the release "
+                "again without it"
+            )
+    return {name: value for name, value in named.items() if name not in _LEFT}
+
+
+def _refuse_misspelled(names: Iterable[str]) -> None:
+    """Names that are not fields are parameters of the mechanism, which refuses those it has not:
+    whoever misspells a field is told its name here, before that.
+    """
+    own = {parameter.name for entry in CATALOGUE.values() for parameter in entry.parameters}
+    known = [*(f.name for f in fields(ReleaseSpec)), *sorted(own)]
+    for name in names:
+        meant = get_close_matches(name, known, n=1, cutoff=_ALIKE)
+        if meant and name not in own:
+            raise ParameterError(f"`{name}=` is unknown; did you mean `{meant[0]}=`?")
 
 
 def _plain(value: Any) -> Any:

@@ -26,7 +26,9 @@ SALAD = "soup waiter table garden river engine cloud paper window doctor street 
 
 
 def at(strength: str = "medium", **options: Any) -> Privatizer:
-    return inkblur.ReleaseSpec(strength=strength, **options).privatizer(inkblur.load_embedding())
+    spec = inkblur.ReleaseSpec(strength=strength, **options)
+    blur: Privatizer = spec.privatizer(inkblur.load_embedding())
+    return blur
 
 
 def risks(blur: Any, text: str, times: int) -> ThreeRisks:

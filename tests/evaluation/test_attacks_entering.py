@@ -104,7 +104,7 @@ def test_all_of_a_long_text_enters_however_short_its_vector_is() -> None:
     words = [f"stone{chr(97 + i)}" for i in range(20)]
     made = Embedding(words, np.random.default_rng(7).normal(size=(20, 8)), name="stones")
     spec = ReleaseSpec("staircase", 3.0, release="tf", length=2, accept_weak=True)
-    synthetic = spec.synthetic_vectors(made)
+    synthetic = spec.privatizer(made)
     assert set(entering(synthetic)(" ".join(words)).tolist()) == set(range(20))
 
 

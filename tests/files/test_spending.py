@@ -77,7 +77,7 @@ def release(folder: Path, rng: Rng | None = None, **more: object) -> Path:
 def a_word(folder: Path) -> float:
     from inkblur import load_embedding
 
-    return spec(folder).privatizer(load_embedding(folder / "six.ink")).guarantee.epsilon
+    return float(spec(folder).privatizer(load_embedding(folder / "six.ink")).guarantee.epsilon)
 
 
 def test_every_word_of_every_release_is_charged_to_its_person(folder: Path) -> None:

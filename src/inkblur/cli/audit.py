@@ -99,7 +99,7 @@ def audit(
             specs, table = given.settings(), given.table()
             share = _shared(confidence, len(specs))
             audits = [
-                _audit_pool(spec.pool_privatizer(table), rng.child(spec.name), draws, share)
+                _audit_pool(spec.privatizer(table), rng.child(spec.name), draws, share)
                 for spec in specs
             ]
         else:

@@ -22,8 +22,7 @@ from inkblur.cli.console import plain_errors, talk
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
 from inkblur.mechanisms.parameters import Parameter
-from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
-from inkblur.spec_fields import POOL_EPSILONS, POOL_MECHANISM
+from inkblur.spec import MECHANISM, POOL_EPSILONS, ReleaseSpec, grid, options_of_a_spec
 
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
@@ -176,7 +175,7 @@ class Given:
         """Every combination of what was given, for every mechanism that was named; a parameter goes
         to the mechanisms that have it. `epsilons` stand in where none was given.
         """
-        names = self.fields.get("mechanism", POOL_MECHANISM)
+        names = self.fields.get("mechanism", MECHANISM)
         entries = [find(name) for name in ([names] if isinstance(names, str) else names)]
         own = self.own(*entries)
         axes = {name: self.fields[name] for name in _AXES if name in self.fields}

@@ -179,7 +179,7 @@ def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None
 
 def _read(file: Path, given: options.Given) -> ReleaseSpec:
     from inkblur.errors import InputError
-    from inkblur.spec_json import read_spec
+    from inkblur.spec import read_spec
 
     if given.fields or given.parameters:
         raise typer.BadParameter(

@@ -18,7 +18,7 @@ from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Record, ReleaseKind
+from inkblur.types import Record
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -139,11 +139,12 @@ def releaser(
     spec: ReleaseSpec, embedding: Embedding
 ) -> TextReleaser | PoolReleaser | VectorReleaser:
     """The release that a spec describes, ready to run on these public word vectors."""
-    if spec.pool is not None:
-        return PoolReleaser(spec, spec.pool_privatizer(embedding))
-    if spec.kind is ReleaseKind.TF:
-        return VectorReleaser(spec, spec.synthetic_vectors(embedding))
-    return TextReleaser(spec, spec.privatizer(embedding))
+    blur = spec.privatizer(embedding)
+    if isinstance(blur, PoolPrivatizer):
+        return PoolReleaser(spec, blur)
+    if isinstance(blur, SyntheticVectors):
+        return VectorReleaser(spec, blur)
+    return TextReleaser(spec, blur)
 
 
 def _records(texts: Sequence[str]) -> list[Record]:

@@ -33,8 +33,7 @@ from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.release import refuse_repeat, without_public
 from inkblur.rng import Rng, secure_rng
-from inkblur.spec import ReleaseSpec
-from inkblur.spec_fields import POOL_EPSILONS
+from inkblur.spec import POOL_EPSILONS, ReleaseSpec
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength, counted
 
 TEXTS = 5  # that are shown
@@ -277,7 +276,7 @@ def _looks(
     records = [Record(str(place), text) for place, text in enumerate(texts)]
     for spec in specs:
         try:
-            blur = spec.releaser(table)
+            blur = spec.privatizer(table)
         except ParameterError as error:
             if spec.strength is None:
                 raise

@@ -45,7 +45,7 @@ class WorkerCopy:
 
     def privatizer(self) -> Privatizer | PoolPrivatizer:
         """The privatizer, made in the process that calls."""
-        made = self.spec.releaser(self.spec.table())
+        made: Privatizer | PoolPrivatizer = self.spec.privatizer()
         search_with(made, self.device, self.threads)
         return made
 

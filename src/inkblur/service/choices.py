@@ -14,8 +14,7 @@ from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.mechanisms.strengths import MeasuredStrength, Strengths, measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.service.state import Service
-from inkblur.spec import ReleaseSpec
-from inkblur.spec_fields import POOL_EPSILONS
+from inkblur.spec import POOL_EPSILONS, ReleaseSpec
 from inkblur.types import Ids
 
 OFFERED = "staircase"

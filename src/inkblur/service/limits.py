@@ -21,7 +21,7 @@ from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import HEADERS
 from inkblur.service.problems import ANSWERS, Problem, fault, log_place, problem
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
-from inkblur.spec_json import each_key_once
+from inkblur.spec import each_key_once
 
 UPLOADS = "/v1/uploads"  # a file is streamed to disk, with a limit of its own
 # By the path's beginning, where there are tokens; any other path needs none.
