@@ -16,8 +16,7 @@ from typer.testing import CliRunner, Result
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.reports.statement import _UNITS, make_statement
-from inkblur.evaluation.reports.statement_markdown import markdown
+from inkblur.evaluation.reports.statement import _UNITS, make_statement, markdown
 from inkblur.evaluation.results import AttackResult, Interval, SettingResult, UtilityResult
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.types import Unit
@@ -105,14 +104,12 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
     rows = table(text, "for")
     assert rows["the median text, 5 words"] == [rounded_up(5 * epsilon)]
     assert rows["the longest text, 9 words"] == [rounded_up(9 * epsilon)]
-    assert "(a factor of 22,027), whatever they say" in text  # not 2.203e+04
-    sure = 100 / (1 + np.exp(-5 * epsilon))
-    found = re.search(
-        r"considers two texts of 5 words equally likely before reading the release is at most ([\d.]+)%",
-        text,
-    )
+    sure = 100 / (1 + np.exp(-epsilon))
+    found = re.search(r"single word can be denied: .* is at most ([\d.]+)% sure", text)
     assert found is not None
     assert sure <= float(found[1]) <= sure + 0.1
+    assert "two texts of 5 words the bound is a factor of 22,027" in text  # not 2.203e+04
+    assert "A text as a whole cannot" in text  # e^10: nothing is ruled out
 
 
 def test_one_word_is_counted_in_the_singular(folder: Path) -> None:
@@ -137,7 +134,7 @@ def test_one_bound_for_all_texts_of_a_fixed_size(
     report = privatize("--mechanism", "staircase", "--epsilon", "2", *arguments, output=output)
     text = explained()
     assert table(text, "for")["every text"] == [rounded_up(5 * report["guarantee"]["epsilon"])]
-    assert "who considers two texts equally likely" in text
+    assert "between two texts of 5 " in text
 
 
 def test_a_release_from_a_pool(folder: Path) -> None:
@@ -151,8 +148,9 @@ def test_a_release_from_a_pool(folder: Path) -> None:
     text = explained()
     assert table(text, "for")["every text"] == ["4"]
     assert "Unit of protection: one text" in text
-    said = "considers two texts equally likely before reading the release is at most 98.3% sure"
-    assert said in text
+    assert "single text can be denied" in text
+    assert "at most 98.3% sure" in text
+    assert "as a whole" not in text
 
 
 def test_a_seeded_run_has_no_guarantee(folder: Path) -> None:

@@ -31,7 +31,7 @@ def statement(
     """
     with plain_errors():
         from inkblur.errors import OutputError
-        from inkblur.evaluation.reports.statement import make_statement, read_report
+        from inkblur.evaluation.reports.statement import make_statement, markdown, read_report
 
         suffix = ".md" if output is None else output.suffix.lower()
         if suffix not in (".html", ".md"):
@@ -46,8 +46,6 @@ def statement(
 
             body = statement_page(made)
         else:
-            from inkblur.evaluation.reports.statement_markdown import markdown
-
             body = markdown(made)
         if output is None:
             typer.echo(body, nl=False)

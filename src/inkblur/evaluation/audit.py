@@ -35,6 +35,7 @@ _FEWEST = 40
 _RANKING = 0.05  # error of the bounds that rank pairs and thresholds; nothing is claimed by it
 _MOST_THRESHOLDS = 1_000  # tried; more change nothing but the time
 
+Function = Callable[[list[Any]], Iterable[Hashable]]  # draws an output for each input
 Scores = Callable[[Any], Array]  # of outputs; above 0: the left input is likelier
 
 
@@ -54,9 +55,8 @@ class Claim:
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
-        if self.distance is None and (
-            self.metric != "discrete" or self.unit not in ("word", "text")
-        ):
+        known = self.metric == "discrete" and self.unit in ("word", "text")
+        if self.distance is None and not known:
             raise ParameterError(
                 f"a claim in the {self.metric} metric for a {self.unit} needs `distance=`, a "
                 "function of two inputs"
@@ -111,11 +111,9 @@ class Audit:
 
     def verdict(self) -> str:
         """What was found, honest about what the draws could show."""
-        claim = (
-            f"the claim is at most {rounded_up(self.bound)}"
-            if math.isfinite(self.bound)
-            else "there is no bound"
-        )
+        claim = "there is no bound"
+        if math.isfinite(self.bound):
+            claim = f"the claim is at most {rounded_up(self.bound)}"
         measured = (
             f"Between {self.subject} the privacy loss is at least {rounded_down(self.loss)} "
             f"({self.confidence:.4g} confidence, {self.draws:,} draws of each); {claim}"
@@ -158,7 +156,7 @@ class Pair(Protocol):
 
 
 def audit(
-    function: Callable[[list[Any]], Iterable[Hashable]],
+    function: Function,
     claim: Claim,
     *,
     inputs: Sequence[Any],
@@ -180,7 +178,7 @@ def audit(
     """
     if len(inputs) < 2:
         raise ParameterError("an audit compares inputs: give two or more")
-    draws = checked_draws(draws)
+    checked_draws(draws)
     checked_confidence(confidence)
     left, right = inputs if len(inputs) == 2 else _likeliest_pair(function, claim, inputs, draws)
     if left == right:
@@ -193,19 +191,18 @@ def measure_loss(
     pair: Pair, *, draws: int = DRAWS, confidence: float = 0.99, claim: str = ""
 ) -> Audit:
     """A lower confidence bound on the privacy loss between two inputs."""
-    draws = checked_draws(draws)
     alpha = 1 - checked_confidence(confidence)
-    quarter = draws // 4
+    quarter = checked_draws(draws) // 4
     fresh = draws - 2 * quarter
     scores = pair.learn(quarter)
-    chosen = [scores(pair.draw(side, quarter)) for side in (False, True)]
-    confirmed = [scores(pair.draw(side, fresh)) for side in (False, True)]
+    choosing = [scores(pair.draw(side, quarter)) for side in (False, True)]
+    confirming = [scores(pair.draw(side, fresh)) for side in (False, True)]
 
     def towards(sign: int) -> Audit:
         """By events that are likelier from the left input (1), or from the right one (-1)."""
-        likely, unlikely = (sign * scores for scores in chosen[::sign])
-        threshold, _ = best_threshold(likely, unlikely, alpha / 2)
-        hits, against = (int((sign * scores >= threshold).sum()) for scores in confirmed[::sign])
+        likely, unlikely = (sign * scores for scores in choosing[::sign])
+        threshold, _ = _best_threshold(likely, unlikely, alpha / 2)
+        hits, against = (int((sign * scores >= threshold).sum()) for scores in confirming[::sign])
         return Audit(
             claim=claim,
             subject=pair.subject,
@@ -229,16 +226,7 @@ def checked_draws(draws: int) -> int:
     return draws
 
 
-def log_ratios(left: Ids, right: Ids, outputs: int) -> Array:
-    """log P(output | left) - log P(output | right), estimated from draws of each; half a count is
-    added to each, for an output never seen is not impossible.
-    """
-    one, other = (np.log(np.bincount(side, minlength=outputs) + 0.5) for side in (left, right))
-    ratios: Array = one - other
-    return ratios
-
-
-def best_threshold(scores: Array, against: Array, alpha: float) -> tuple[float, float]:
+def _best_threshold(scores: Array, against: Array, alpha: float) -> tuple[float, float]:
     """The t for which {score >= t} promises the largest log-ratio, and what it promises.
 
     The promise is made on the draws that chose t, so it is no bound until fresh ones confirm it.
@@ -257,7 +245,7 @@ def best_threshold(scores: Array, against: Array, alpha: float) -> tuple[float, 
 class _Outputs:
     """What a function draws, each different output with a number of its own."""
 
-    def __init__(self, function: Callable[[list[Any]], Iterable[Hashable]]) -> None:
+    def __init__(self, function: Function) -> None:
         self._function = function
         self._numbers: dict[Hashable, int] = {}
 
@@ -277,14 +265,19 @@ class _Outputs:
         numbers = self._numbers
         return np.array([numbers.setdefault(each, len(numbers)) for each in outputs])
 
-    def __len__(self) -> int:
-        return len(self._numbers)
+    def log_ratios(self, left: Ids, right: Ids) -> Array:
+        """log P(output | left) - log P(output | right), estimated from draws of each; half a count
+        is added to each, for an output never seen is not impossible.
+        """
+        one, other = (np.bincount(side, minlength=len(self._numbers)) for side in (left, right))
+        ratios: Array = np.log(one + 0.5) - np.log(other + 0.5)
+        return ratios
 
 
 class _InputPair:
     """Two inputs under a function of which nothing is known."""
 
-    def __init__(self, function: Any, claim: Claim, left: Any, right: Any) -> None:
+    def __init__(self, function: Function, claim: Claim, left: Any, right: Any) -> None:
         self._outputs, self._sides = _Outputs(function), (left, right)
         self.subject = f"{reprlib.repr(left)} and {reprlib.repr(right)}"
         self.bound = claim.bound(left, right)
@@ -293,8 +286,7 @@ class _InputPair:
         return self._outputs.draw(self._sides[right], draws)
 
     def learn(self, draws: int) -> Scores:
-        left, right = (self.draw(side, draws) for side in (False, True))
-        ratios = log_ratios(left, right, len(self._outputs))
+        ratios = self._outputs.log_ratios(self.draw(False, draws), self.draw(True, draws))
 
         def scores(outputs: Ids) -> Array:
             seen = outputs < len(ratios)  # an output that is new says nothing
@@ -304,7 +296,7 @@ class _InputPair:
 
 
 def _likeliest_pair(
-    function: Any, claim: Claim, inputs: Sequence[Any], draws: int
+    function: Function, claim: Claim, inputs: Sequence[Any], draws: int
 ) -> tuple[Any, Any]:
     """The pair whose promised loss exceeds its bound by most, or falls short of it by least."""
     outputs, looks = _Outputs(function), min(_LOOKS, max(_FEWEST, draws // 4))
@@ -314,10 +306,10 @@ def _likeliest_pair(
         one, other = (drawn[place] for place in places)
         bound = claim.bound(*(inputs[place] for place in places))
         half = looks // 2
-        ratios = log_ratios(one[:half], other[:half], len(outputs))
+        ratios = outputs.log_ratios(one[:half], other[:half])
         left, right = ratios[one[half:]], ratios[other[half:]]
         sides = (left, right), (-right, -left)
-        promise = max(best_threshold(*side, _RANKING)[1] for side in sides)
+        promise = max(_best_threshold(*side, _RANKING)[1] for side in sides)
         return promise - (bound if math.isfinite(bound) else 0.0)
 
     best = max(itertools.combinations(range(len(inputs)), 2), key=excess)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,22 +26,25 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit, counted
 
 KEEP_INSIDE = "Do not publish this page: it contains unprotected counts from the original texts."
-_AGAIN = "run `inkblur privatize` again with `report=`"
+_NOTHING_RULED_OUT = 0.99  # certainty from which a bound is called none
 
 # Units by their names in reports: what one draw protects, and which inputs are compared.
-_MARKS = ("punctuation", "sentence-ends")  # what is copied and is no word
+_ADD_UP = "one word of a text; the losses of a text's words add up"
 _UNITS = {
     Unit.WORD.value: ("one word", "any two words"),
-    Unit.SEQUENCE.value: (
-        "one word of a text; the losses of a text's words add up",
-        "two texts with the same number of words",
-    ),
-    Unit.BAG.value: (
-        "one word of a text; the losses of a text's words add up",
-        "two texts with the same number of words, whatever their order",
-    ),
+    Unit.SEQUENCE.value: (_ADD_UP, "two texts with the same number of words"),
+    Unit.BAG.value: (_ADD_UP, "two texts with the same number of words, whatever their order"),
     Unit.VECTOR.value: ("one text, as a vector of terms", "any two texts"),
     "text": ("one text", "any two texts, whatever their words and length"),
+}
+_LOG = (
+    "A loss is the natural logarithm of the largest factor between the probabilities of one output "
+    "from two inputs: 0.7 is a factor of 2, 2.3 of 10, 6.9 of 1,000."
+)
+_QUESTIONS = {
+    "singling out": "Can the record of one person be isolated?",
+    "linkability": "Can two records of one person be linked?",
+    "inference": "Can an attribute, or the text itself, be deduced?",
 }
 
 
@@ -87,33 +90,36 @@ def make_statement(
     An evaluation of another release is refused: its figures would say nothing about this one.
     """
     try:
-        facts = _ReportFacts.of(report, name)
-        risk = None if evaluation is None else measured_risk(evaluation, facts.spec)
+        run = _Run.of(report, name)
+        risk = None if evaluation is None else measured_risk(evaluation, run.spec)
+        risks = StatementSection("Three measured risks", lines=_full(run.risks.lines()))
+        assumed = _full(run.guarantee.assumptions) or ("Nothing is promised.",)
         return Statement(
-            (facts.what_was_done(), facts.what_is_promised(), facts.what_is_open(risk)),
+            (run.what_was_done(), run.what_is_promised(), run.what_is_open(risk)),
             (
-                facts.unit(),
-                facts.losses(),
-                facts.not_protected(),
-                facts.measured(),
-                facts.assumptions(),
-                StatementSection("Composition so far", tuple(facts.account())),
+                run.unit(),
+                run.losses(),
+                StatementSection("What is not protected", lines=_full(run.unprotected())),
+                risks,
+                StatementSection("What the guarantee assumes", lines=assumed),
+                StatementSection("Composition so far", tuple(run.account())),
                 _opinion(risk),
-                facts.checklist(risk),
+                run.checklist(risk),
             ),
-            facts.guarantee.private,
+            run.guarantee.private,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InkblurError):
             raise
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            f"{name} is not a report of this version of inkblur ({what}); {_AGAIN}"
+            f"{name} is not a report of this version of inkblur ({what}); run `inkblur privatize` "
+            "again with `report=`"
         ) from None
 
 
 @dataclass(frozen=True, slots=True)
-class _ReportFacts:
+class _Run:
     """What the sections are made from."""
 
     report: Mapping[str, Any]
@@ -121,27 +127,31 @@ class _ReportFacts:
     guarantee: Guarantee
     risks: ThreeRisks
     texts: int
-    median: int | None  # draws of a text; None where a text is one draw, or where nobody counted
-    longest: int | None
+    sizes: tuple[tuple[str, int], ...]  # draws of a text: the typical one first; () if nobody knows
 
     @classmethod
-    def of(cls, report: Mapping[str, Any], name: str) -> _ReportFacts:
-        unit = report["guarantee"]["unit"]
-        if unit not in _UNITS:
+    def of(cls, report: Mapping[str, Any], name: str) -> _Run:
+        if (unit := report["guarantee"]["unit"]) not in _UNITS:
             raise InputError(f"{name} has the unit {unit!r}, which this version does not support")
-        if "ledger" not in report:
-            raise KeyError("ledger")
-        draws = report["documents"].get("draws", {})
-        if not draws:
-            raise KeyError("documents.draws")
+        for needed in ("ledger", "columns"):
+            report[needed]
+        guarantee = Guarantee.from_json(report["guarantee"])
+        draws = report["documents"]["draws"]
+        if unit == "text" or guarantee.size is not None:
+            sizes = [("every text", 1 if unit == "text" else guarantee.size or 1)]
+        else:
+            sizes = [
+                (f"the {each} text, {counted(draws[each], 'word')}", draws[each])
+                for each in ("median", "longest")
+                if draws[each] is not None
+            ]
         return cls(
             report,
             ReleaseSpec.from_json(report["spec"]),
-            Guarantee.from_json(report["guarantee"]),
+            guarantee,
             ThreeRisks.from_json(report["risks"]),
             int(report["documents"]["total"]),
-            draws.get("median"),
-            draws.get("longest"),
+            tuple(sizes),
         )
 
     @property
@@ -150,25 +160,20 @@ class _ReportFacts:
         return {"text": "text", "vector": "term"}.get(self.guarantee.unit.value, "word")
 
     @property
-    def draws_a_text(self) -> int | None:
-        """How many draws each text is, where one bound holds between any two; None: it varies."""
-        return 1 if self.piece == "text" else self.guarantee.size
-
-    @property
     def discrete(self) -> bool:
+        """Whether any two words are equally far apart."""
         return self.guarantee.metric is Metric.DISCRETE
 
     def left(self) -> str:
         """Which share of the true words shows."""
-        tokens, terms = self.report.get("tokens"), self.report.get("terms")
-        if tokens is not None:
+        if tokens := self.report.get("tokens"):
             words = {"stop-words", "unknown", "names"} & {*self.copied()}
             which = "words, copied ones included" if words else "words in the vocabulary"
             return (
                 f"{tokens['unchanged_share']:.0%} of the {which} "
                 f"({tokens['content_unchanged_share']:.0%} without function words) are unchanged"
             )
-        if terms is not None:
+        if terms := self.report.get("terms"):
             return f"{terms['shown_share']:.0%} of the texts' distinct words show in their vectors"
         same, drawn = self.report["draws"]["unchanged"], self.report["draws"]["total"]
         if not same:
@@ -181,7 +186,8 @@ class _ReportFacts:
     def copied(self) -> list[str]:
         """The kinds of words that were not replaced."""
         counts = self.report.get("tokens", {}).get("copied", {})
-        return [kind for kind, count in counts.items() if count and kind not in _MARKS]
+        marks = ("punctuation", "sentence-ends")
+        return [kind for kind, count in counts.items() if count and kind not in marks]
 
     def what_was_done(self) -> str:
         columns = ", ".join(self.report["columns"]["released"])
@@ -194,43 +200,51 @@ class _ReportFacts:
         )
 
     def what_is_promised(self) -> str:
+        """What is deniable, a word or a text; and whether a whole text of words is."""
         if not self.guarantee.private:
             return f"There is no privacy guarantee: {self.guarantee.void}."
-        if self.discrete:
-            draws = self.median if self.draws_a_text is None else self.draws_a_text
-            loss = self.guarantee.epsilon * (1 if draws is None else draws)
-            if self.draws_a_text is not None:
-                pair = "two texts"
-            elif self.median is None:
-                pair = f"two {self.piece}s"
-            else:
-                pair = f"two texts of {counted(self.median, self.piece)}"
-            rest = ", whatever they say"
-        else:
-            near = self.report["bound_at_typical_distances"]["nearest_neighbor"]
-            loss = near["loss"]
-            pair = f"a word and the word nearest to it (median distance {near['distance']:.3g})"
-            rest = "; the factor grows with the distance between the words"
+        one = whole = self.guarantee.epsilon
+        pair, far = f"two {self.piece}s", ""
+        if not self.discrete:
+            typical = self.report["bound_at_typical_distances"]
+            one, whole = (typical[at]["loss"] for at in ("nearest_neighbor", "median_pair"))
+            distance = typical["nearest_neighbor"]["distance"]
+            pair = f"a word and the word nearest to it (median distance {distance:.3g})"
+            far = ", and more the farther apart two words are"
+        said = (
+            f"Each single {self.piece} can be denied: whoever considers {pair} equally likely "
+            f"before reading the release is at most {_certainty(one)} sure of one of them "
+            f"afterwards, by the guarantee alone (a factor of {factor(one)}{far})."
+        )
+        count = self.sizes[0][1] if self.sizes else 1
+        if count == 1:
+            return said
+        texts = f"two texts of {counted(count, self.piece)}"
+        if not self.discrete:
+            texts += " at the median distance"
+        if 1 / (1 + math.exp(-count * whole)) >= _NOTHING_RULED_OUT:
+            between = f"between {texts} the bound is a factor of {factor(count * whole)}"
+            return f"{said} A text as a whole cannot: {between}, which rules nothing out."
         return (
-            f"An attacker who considers {pair} equally likely before reading the release is at "
-            f"most {_certainty(loss)} sure of one of them afterwards, by the guarantee alone (a "
-            f"factor of {factor(loss)}){rest}."
+            f"{said} Between {texts} it is at most {_certainty(count * whole)} (a factor of "
+            f"{factor(count * whole)})."
         )
 
     def what_is_open(self, risk: MeasuredRisk | None) -> str:
-        shown = len(self.guarantee.passed)
-        things = counted(shown, "thing listed below was", "things listed below were")
+        points = counted(len(self.guarantee.passed), "point")
         found = "; ".join(self.risks.figures())
         if risk is not None:
             found += f"; the author of one text, by the evaluation: {risk.author}"
-        return f"{things} released as is and not protected; how often attackers succeeded: {found}."
+        return (
+            f"What is not protected is listed below, in {points}; how often attackers succeeded, "
+            f"the largest first: {found}."
+        )
 
     def unit(self) -> StatementSection:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
         if self.guarantee.size is not None and self.guarantee.unit is not Unit.VECTOR:
-            neighbors = (
-                f"any two texts, cut or filled to {counted(self.guarantee.size, self.piece)}"
-            )
+            size = counted(self.guarantee.size, self.piece)
+            neighbors = f"any two texts, cut or filled to {size}"
         if self.guarantee.without:
             neighbors += f"; {', '.join(self.guarantee.without)} were dropped and do not count"
         return StatementSection(
@@ -239,7 +253,7 @@ class _ReportFacts:
                 f"Unit of protection: {protected}.",
                 f"Two neighboring inputs: {neighbors}.",
                 "For a person who wrote several of the texts, the losses of those texts add up.",
-                *(() if not self.guarantee.private else (self.guarantee.sentence(),)),
+                *([self.guarantee.sentence()] if self.guarantee.private else []),
             ),
         )
 
@@ -247,72 +261,56 @@ class _ReportFacts:
         title = "Epsilon for one word and for a text"
         if not self.guarantee.private:
             return StatementSection(title, ("None: no figure bounds what this release shows.",))
-        epsilon = rounded_up(self.guarantee.epsilon)
-        sizes = [(f"one {self.piece}", 1)] if self.piece != "text" else []
-        if self.draws_a_text is not None:
-            sizes.append(("every text", self.draws_a_text))
-        elif self.median is not None and self.longest is not None:
-            for name, count in (("median", self.median), ("longest", self.longest)):
-                sizes.append((f"the {name} text, {counted(count, self.piece)}", count))
-        if self.discrete:
-            rows = [(name, rounded_up(count * self.guarantee.epsilon)) for name, count in sizes]
-            each = f"Epsilon is {epsilon} per {self.piece}."
-            return StatementSection(title, (each, _LOG), rows=(("for", "largest loss"), *rows))
-        typical = self.report["bound_at_typical_distances"]
-        near, pair = typical["nearest_neighbor"], typical["median_pair"]
-        head = (
-            "for",
-            f"largest loss if each word changes to its nearest (distance {near['distance']:.3g})",
-            f"largest loss if each changes to one at the median distance ({pair['distance']:.3g})",
-        )
-        wide = [
-            (name, rounded_up(count * near["loss"]), rounded_up(count * pair["loss"]))
-            for name, count in sizes
+        one = [(f"one {self.piece}", 1)] if self.piece != "text" else []
+        heads, losses = ["largest loss"], [self.guarantee.epsilon]
+        each = f"per {self.piece}"
+        if not self.discrete:
+            typical = self.report["bound_at_typical_distances"]
+            near, far = typical["nearest_neighbor"], typical["median_pair"]
+            heads = [
+                "largest loss if each word changes to its nearest (distance "
+                f"{near['distance']:.3g})",
+                "largest loss if each changes to one at the median distance "
+                f"({far['distance']:.3g})",
+            ]
+            losses = [near["loss"], far["loss"]]
+            each = f"per word and unit of {self.guarantee.metric.value} distance"
+        rows = [
+            (name, *(rounded_up(count * loss) for loss in losses))
+            for name, count in (*one, *self.sizes)
         ]
-        metric = self.guarantee.metric.value
-        each = f"Epsilon is {epsilon} per word and unit of {metric} distance."
-        return StatementSection(title, (each, _LOG), rows=(head, *wide))
+        epsilon = f"Epsilon is {rounded_up(self.guarantee.epsilon)} {each}."
+        return StatementSection(title, (epsilon, _LOG), rows=(("for", *heads), *rows))
 
-    def not_protected(self) -> StatementSection:
-        accounts = (NOBODY_COUNTS, COUNTED)  # these have a section of their own
+    def unprotected(self) -> Sequence[str]:
+        """What is released as it is, and what else shows; accounts have a section of their own."""
+        accounts = (NOBODY_COUNTS, COUNTED)
         notes = [line for line in self.guarantee.reveals if not line.startswith(accounts)]
-        lines = map(_full, (*self.guarantee.passed, *notes))
-        return StatementSection("What is not protected", lines=tuple(lines))
-
-    def measured(self) -> StatementSection:
-        return StatementSection("Three measured risks", lines=tuple(map(_full, self.risks.lines())))
-
-    def assumptions(self) -> StatementSection:
-        lines = tuple(map(_full, self.guarantee.assumptions)) or ("Nothing is promised.",)
-        return StatementSection("What the guarantee assumes", lines=lines)
+        return (*self.guarantee.passed, *notes)
 
     def account(self) -> list[str]:
+        """What the texts have lost with this release and earlier ones."""
         lines = []
-        ledger = self.report["ledger"]
-        if ledger is None:
+        if (ledger := self.report["ledger"]) is None:
             lines.append(
                 "No ledger was kept for this release, so earlier releases of these texts are not "
                 "counted."
             )
         else:
             times = ledger["most_releases_of_a_record"]
-            so_far = (
-                "According to the ledger, this is the first release of these records"
-                if times <= 1
-                else f"According to the ledger, a record has been released up to {times:,} "
-                "times, this release included"
-            )
+            so_far = "this is the first release of these records"
+            if times > 1:
+                so_far = f"a record has been released up to {times:,} times, this release included"
             loss = f"at most {rounded_up(ledger['largest_loss_of_a_record'])} of a record"
             if person := ledger.get("largest_loss_of_a_person"):
                 loss += f", at most {rounded_up(person)} of a person"
             if why := ledger.get("unbounded"):
                 loss = f"not bounded ({why}); what was drawn comes to {loss}"
             lines.append(
-                f"{so_far}; the total loss between any two texts of one size is {loss} "
-                f"(release {ledger['release'][:8]})."
+                f"According to the ledger, {so_far}; the total loss between any two texts of one "
+                f"size is {loss} (release {ledger['release'][:8]})."
             )
-        repeated = int(self.report["documents"].get("repeated", 0))
-        if repeated:
+        if repeated := int(self.report["documents"].get("repeated", 0)):
             lines.append(
                 f"{counted(repeated, 'text of the file repeats', 'texts of the file repeat')} an "
                 "earlier one; each was drawn again, and their losses add up."
@@ -322,7 +320,17 @@ class _ReportFacts:
     def checklist(self, risk: MeasuredRisk | None) -> StatementSection:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
         table = self.report["embedding"]
-        rows = [
+        version = self.report.get("inkblur", "of an unknown version")
+        delta = self.guarantee.delta
+        exact = f"delta {rounded_up(delta)} per {self.piece}" if delta else "delta 0"
+        implementation = f"inkblur {version}; no guarantee: {self.guarantee.void}"
+        if self.guarantee.private:
+            implementation = (
+                f"inkblur {version}; random numbers from ChaCha20 with a 256-bit key; {exact}, "
+                "which covers their finite number of bits; timing and memory side channels were "
+                "not examined"
+            )
+        rows = (
             ("topic", "answer"),
             ("unit of privacy", f"{protected}; compared: {neighbors}"),
             (
@@ -338,37 +346,14 @@ class _ReportFacts:
                 f"{table['sha256'][:12]})",
             ),
             ("utility", f"{self.left()}; labels: {NOT_MEASURED if risk is None else risk.utility}"),
-            ("implementation", self._implementation()),
-        ]
-        return StatementSection("NIST SP 800-226, by topic", rows=tuple(rows))
-
-    def _implementation(self) -> str:
-        version = self.report.get("inkblur", "of an unknown version")
-        if not self.guarantee.private:
-            return f"inkblur {version}; no guarantee: {self.guarantee.void}"
-        delta = self.guarantee.delta
-        exact = f"delta {rounded_up(delta)} per {self.piece}" if delta else "delta 0"
-        return (
-            f"inkblur {version}; random numbers from ChaCha20 with a 256-bit key; {exact}, which "
-            "covers their finite number of bits; timing and memory side channels were not examined"
+            ("implementation", implementation),
         )
-
-
-_LOG = (
-    "A loss is the natural logarithm of the largest factor between the probabilities of one output "
-    "from two inputs: 0.7 is a factor of 2, 2.3 of 10, 6.9 of 1,000."
-)
-_QUESTIONS = (
-    ("singling out", "Can the record of one person be isolated?"),
-    ("linkability", "Can two records of one person be linked?"),
-    ("inference", "Can an attribute, or the text itself, be deduced?"),
-)
+        return StatementSection("NIST SP 800-226, by topic", rows=rows)
 
 
 def _opinion(risk: MeasuredRisk | None) -> StatementSection:
     answers = {} if risk is None else risk.questions
-    rows = [("question", "asked", "measured")]
-    rows += [(name, asked, answers.get(name, NOT_MEASURED)) for name, asked in _QUESTIONS]
+    rows = [(name, asked, answers.get(name, NOT_MEASURED)) for name, asked in _QUESTIONS.items()]
     paragraphs = ["Measured attacks are lower bounds: an attacker who was not tried may do better."]
     if risk is not None:
         paragraphs.append(
@@ -376,14 +361,33 @@ def _opinion(risk: MeasuredRisk | None) -> StatementSection:
             "settings of this release. Whether they are the released texts was not checked; on "
             "other texts the figures may differ."
         )
+    heads = ("question", "asked", "measured")
     title = "The three questions of Opinion 05/2014"
-    return StatementSection(title, tuple(paragraphs), rows=tuple(rows))
+    return StatementSection(title, tuple(paragraphs), rows=(heads, *rows))
 
 
-def _full(line: str) -> str:
-    return f"{line[:1].upper()}{line[1:]}."
+def _full(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{line[:1].upper()}{line[1:]}." for line in lines)
 
 
 def _certainty(loss: float) -> str:
     """What 50% can grow to under a factor of exp(loss), rounded up."""
     return f"{math.ceil(1000 / (1 + math.exp(-loss))) / 10:g}%"
+
+
+def markdown(statement: Statement) -> str:
+    """The page as Markdown."""
+    parts = ["# Privacy statement", *map(_escaped, statement.summary), f"*{KEEP_INSIDE}*"]
+    for section in statement.sections:
+        parts += [f"## {section.title}", *map(_escaped, section.paragraphs)]
+        if section.lines:
+            parts.append("\n".join(f"- {_escaped(item)}" for item in section.lines))
+        if section.rows:
+            cells = [[_escaped(cell).replace("|", "\\|") for cell in row] for row in section.rows]
+            head, *rows = [f"| {' | '.join(row)} |" for row in cells]
+            parts.append("\n".join([head, "|---" * len(section.rows[0]) + "|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;").replace("\n", " ")
