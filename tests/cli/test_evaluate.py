@@ -7,6 +7,7 @@ import json
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,18 +55,24 @@ def run(posts: Path, vectors: Path, *arguments: str) -> Result:
     return CliRunner().invoke(app, [*fixed, *both, *quick, *arguments], env={"COLUMNS": "160"})
 
 
+def tried(setting: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in setting["measurements"] if row["status"] == "measured"]
+
+
 def test_secrets_are_attacked_and_public_texts_teach_the_reader(posts: Path, vectors: Path) -> None:
     found = run(
         posts, vectors, "-e", "5", "--json", "--secret-column", "topic", "--public", str(posts)
     )
     assert found.exit_code == 0, found.output
     (setting,) = json.loads(found.stdout)["settings"]
-    attacks = {row["attack"] for row in setting["disclosures"]}
-    assert {"inference", "reading (unigram)", "reading (trigram)", "linking"} <= attacks
+    asked = {(row["question"], row["name"]) for row in tried(setting)}
+    assert {("inference", ""), ("reading", "unigram"), ("reading", "trigram")} <= asked
     plain = run(posts, vectors, "-e", "5", "--json", "--read-texts", "0")
     (setting,) = json.loads(plain.stdout)["settings"]
-    attacks = {row["attack"] for row in setting["disclosures"]}
-    assert attacks == {"repetition", "singling out", "linking"}
+    asked = {
+        (row["question"], row["name"]) for row in tried(setting) if row["question"] != "author"
+    }
+    assert asked == {("repetition", ""), ("singling out", ""), ("linking", "")}
 
 
 def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_path: Path) -> None:
@@ -80,7 +87,7 @@ def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_pa
     body = json.loads(before["evaluation.json"])
     assert [s["settings"]["epsilon"] for s in body["settings"]] == [2.0, 50.0]
     assert body["seed"] == 3
-    accuracy = body["settings"][1]["attacks"][0]["accuracy"]["mean"]
+    accuracy = tried(body["settings"][1])[0]["value"]["mean"]
     assert f"{accuracy:.1%}" in first.stdout
     assert f"{accuracy:.1%}" in before["evaluation.html"].decode()
     run(posts, vectors, "-e", "2,50", "-o", str(folder))
@@ -110,14 +117,14 @@ def test_json_goes_to_standard_output_alone(posts: Path, vectors: Path) -> None:
     body = json.loads(result.stdout)
     names = [s["name"] for s in body["settings"]]
     assert names == ["laplace, epsilon 5", "mahalanobis, epsilon 5, lambda 1"]
-    assert [a["attacker"] for a in body["settings"][0]["attacks"]] == ["adaptive", "static"]
+    assert [m["attacker"] for m in tried(body["settings"][0])][:2] == ["adaptive", "static"]
 
 
 def test_labels_alone_need_no_authors(posts: Path, vectors: Path) -> None:
     fixed = [str(posts), "--text-column", "body", "--embedding", str(vectors), "--label-column"]
     arguments = [*fixed, "topic", "-e", "5", "--repeats", "1", "--json"]
     body = json.loads(CliRunner().invoke(app, arguments).stdout)
-    assert body["before"]["attacks"] == []
+    assert body["before"]["measurements"] == []
     assert body["before"]["utility"][0]["f1"]["mean"] > 0.8
 
 

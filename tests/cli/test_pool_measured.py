@@ -57,7 +57,7 @@ def test_evaluate_tells_labels_judges_meaning_and_attacks(folder: Path) -> None:
     report = json.loads((out / "evaluation.json").read_text())
     assert len(report["settings"]) == 4
     for setting in report["settings"]:
-        assert setting["attacks"]
+        assert setting["measurements"]
         assert setting["stand_ins"]["meaning"]["judge"] == "made"
         assert {"public", "recognized", "learned"} <= setting["stand_ins"].keys()
     page = (out / "evaluation.html").read_text()

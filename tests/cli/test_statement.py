@@ -17,7 +17,7 @@ from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.reports.statement import _UNITS, make_statement, markdown
-from inkblur.evaluation.results import AttackResult, Interval, SettingResult, UtilityResult
+from inkblur.evaluation.results import Interval, Measurement, SettingResult, UtilityResult
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.types import Unit
 
@@ -216,10 +216,19 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
     def share(value: float) -> Interval:
         return Interval(value, value - 0.05, value + 0.05, (value,))
 
-    def attacks(value: float) -> tuple[AttackResult, ...]:
-        return (
-            AttackResult("koppel", "all", "static", share(0.1), share(0.1), 0.05, 20, 80, 40, 0),
-            AttackResult("svm", "all", "adaptive", share(value), share(value), 0.05, 20, 80, 40, 0),
+    def attacks(value: float) -> tuple[Measurement, ...]:
+        return tuple(
+            Measurement(
+                "author",
+                name,
+                "all",
+                attacker,
+                value=share(accuracy),
+                chance=0.05,
+                authors=20,
+                attacked=40,
+            )
+            for name, attacker, accuracy in (("koppel", "static", 0.1), ("svm", "adaptive", value))
         )
 
     def scores(value: float) -> tuple[UtilityResult, ...]:
@@ -231,32 +240,19 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
     settings = {**report["spec"], "columns": ["text"], **changes}
     guarantee = Guarantee.from_json(report["guarantee"])
+    found = Interval(0.31, 0.25, 0.4, (0.31,))
+    said = Interval(0.12, 0.1, 0.15, (0.12,))
+    others = (
+        Measurement("singling out", "", "originals found among 50", value=found, chance=0.02),
+        Measurement("reading", "unigram", "words recovered", value=said),
+        Measurement("reading", "unigram", "numbers recovered", value=said),
+    )
     after = SettingResult(
-        "s", settings, guarantee, (), share(0.4), attacks(0.22), scores(0.7), None
+        "s", settings, guarantee, (), share(0.4), (*attacks(0.22), *others), scores(0.7), None
     )
     before = SettingResult("before", {}, None, (), None, attacks(0.69), scores(0.9), None)
-    body = after.to_json()
-    body["disclosures"] = [
-        {
-            "attack": "singling out",
-            "measure": "originals found among 50",
-            "value": {"mean": 0.31, "low": 0.25, "high": 0.4, "values": [0.31]},
-            "chance": 0.02,
-            "by_chance": "guessing",
-        },
-        *(
-            {
-                "attack": "reading (unigram)",
-                "measure": measure,
-                "value": {"mean": 0.12, "low": 0.1, "high": 0.15, "values": [0.12]},
-                "chance": None,
-                "by_chance": "",
-            }
-            for measure in ("words recovered", "numbers recovered")
-        ),
-    ]
     made: dict[str, Any] = {"data": {"texts": 1_200}}
-    made |= {"before": before.to_json(), "settings": [body]}
+    made |= {"before": before.to_json(), "settings": [after.to_json()]}
     made["embedding"] = {"sha256": report["spec"]["embedding_sha256"]}
     return json.loads(json.dumps(made))  # type: ignore[no-any-return]
 
@@ -281,10 +277,10 @@ def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
 def test_what_was_not_measured_is_said_with_its_reason(folder: Path) -> None:
     """Attacks that had been left out were missing, or stood there as 0.00."""
     body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
-    body["settings"][0]["not_measured"] = [
-        {"attack": "author", "measure": "author identified by svm", "reason": "left out"},
-        {"attack": "singling out", "measure": "traced", "reason": "one text"},
-        {"attack": "reading (trigram)", "measure": "words recovered", "reason": "no public texts"},
+    body["settings"][0]["measurements"] += [
+        Measurement("author", "svm", "all", reason="left out").to_json(),
+        Measurement("singling out", "", "traced", reason="one text").to_json(),
+        Measurement("reading", "trigram", "words recovered", reason="no public texts").to_json(),
     ]
     Path("evaluation.json").write_text(json.dumps(body))
     answers = table(explained("--evaluation", "evaluation.json"), "question")
@@ -296,14 +292,13 @@ def test_what_was_not_measured_is_said_with_its_reason(folder: Path) -> None:
     )
 
 
-def test_an_older_evaluation_cannot_say_what_it_left_out(folder: Path) -> None:
+def test_an_evaluation_of_an_older_version_is_refused(folder: Path) -> None:
     body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
-    del body["settings"][0]["not_measured"]
+    del body["settings"][0]["measurements"]
     Path("evaluation.json").write_text(json.dumps(body))
-    answers = table(explained("--evaluation", "evaluation.json"), "question")
-    for asked in ("singling out", "linkability", "inference"):
-        assert "not measured (an older evaluation" in answers[asked][1]
-    assert "0.31" in answers["singling out"][1]
+    result = statement("--evaluation", "evaluation.json")
+    assert result.exit_code == 1
+    assert "run `inkblur evaluate` again" in result.stderr
 
 
 def test_which_texts_were_evaluated_is_said(folder: Path) -> None:
@@ -323,16 +318,16 @@ def test_the_author_is_named_by_the_strongest_attack_before_and_after(folder: Pa
     scenarios the one of the larger risk counts.
     """
     body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
-    body["before"]["attacks"][0]["accuracy"]["mean"] = 0.81  # koppel; svm 0.69
-    found = body["settings"][0]["attacks"]
+    body["before"]["measurements"][0]["value"]["mean"] = 0.81  # koppel; svm 0.69
+    found = body["settings"][0]["measurements"]
     pairs = {**found[1], "scenario": "top-2", "authors": 2, "chance": 0.5}
-    pairs["accuracy"] = {**found[1]["accuracy"], "mean": 0.66}
+    pairs["value"] = {**found[1]["value"], "mean": 0.66}
     found.append(pairs)  # 16 points above chance, of 50: a risk of 0.32; before 0.17 of 0.95
-    body["before"]["attacks"].append({**pairs, "accuracy": {**pairs["accuracy"], "mean": 0.97}})
+    body["before"]["measurements"].append({**pairs, "value": {**pairs["value"], "mean": 0.97}})
     Path("evaluation.json").write_text(json.dumps(body))
     text = explained("--evaluation", "evaluation.json")
     assert "among 2 authors; guessing 50%, original texts 97%." in text
-    del found[2]
+    found.pop()
     Path("evaluation.json").write_text(json.dumps(body))
     text = explained("--evaluation", "evaluation.json")
     assert "among 20 authors; guessing 5%, original texts 81%." in text

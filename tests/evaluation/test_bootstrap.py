@@ -173,7 +173,7 @@ def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() ->
     report = evaluate(data, table(), [ReleaseSpec("laplace", 3.0)], plan)
     before, after = report.before, report.settings[0]
     assert {found.accuracy.over for found in (*before.attacks, *after.attacks)} == {"texts"}
-    assert {found.f1.over for found in (*before.attacks, *after.attacks)} == {"texts"}
+    assert {found.f1 and found.f1.over for found in (*before.attacks, *after.attacks)} == {"texts"}
     assert {found.accuracy.over for found in (*before.utility, *after.utility)} == {"texts"}
     for found in (*before.attacks, *after.attacks):
         assert found.accuracy.low is not None

@@ -19,7 +19,7 @@ from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, Releaser
 from inkblur.evaluation.reports.tables import disclosure_tables, strongest_table
-from inkblur.evaluation.results import Disclosure, Evaluation
+from inkblur.evaluation.results import Evaluation, Measurement, not_measured
 from inkblur.guarantees import Guarantee
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
@@ -40,10 +40,10 @@ def report(*specs: ReleaseSpec, public: int = 0) -> Evaluation:
     return evaluate(data, table(), specs, PLAN, public=corpus(seed=9)[0][:public])
 
 
-def value(found: tuple[Disclosure, ...], attack: str, measure: str) -> float:
-    one = next(d for d in found if d.attack == attack and measure in d.measure)
-    assert one.value.over == "texts"
-    return one.value.mean
+def value(found: tuple[Measurement, ...], attack: str, measure: str) -> float:
+    one = next(d for d in found if d.attack == attack and measure in d.scenario)
+    assert one.accuracy.over == "texts"
+    return one.accuracy.mean
 
 
 def test_much_noise_hides_what_little_noise_shows() -> None:
@@ -60,15 +60,15 @@ def test_much_noise_hides_what_little_noise_shows() -> None:
         ("inference", "secret labels guessed, adaptive", 0.9, 0.9),
         ("inference", "secret labels guessed, by the channel", 0.9, 0.9),
     ):
-        assert value(faint.disclosures, attack, measure) >= shown
-        assert value(loud.disclosures, attack, measure) <= hidden
+        assert value(faint.measurements, attack, measure) >= shown
+        assert value(loud.measurements, attack, measure) <= hidden
 
 
 def test_a_public_file_adds_the_trigram_reader() -> None:
     (without,) = report(ReleaseSpec("exponential", epsilon=10.0)).settings
     (beside,) = report(ReleaseSpec("exponential", epsilon=10.0), public=20).settings
-    assert "reading (trigram)" not in {d.attack for d in without.disclosures}
-    assert "reading (trigram)" in {d.attack for d in beside.disclosures}
+    assert "reading (trigram)" in [m.attack for m in without.measurements if m.value is None]
+    assert "reading (trigram)" in [m.attack for m in beside.measurements if m.value is not None]
 
 
 SETTINGS = {
@@ -124,10 +124,10 @@ def test_every_attack_has_a_value_or_a_reason(
     plan = replace(PLAN, attacks=("svm", "likelihood", "stacked") if known else ())
     public = [f"{text} 7 Anna." for text in corpus(seed=9)[0][:20]] if known else []
     (found,) = evaluate(data, table(), [release], plan, public=public).settings
-    tried = {(each.attack, each.measure) for each in found.disclosures}
-    missing = {(each.attack, each.measure) for each in found.not_measured}
+    tried = {(m.attack, m.scenario) for m in found.measurements if m.status == "measured"}
+    missing = {(attack, what) for attack, what, _ in not_measured(found.measurements)}
     assert not tried & missing
-    assert all(each.reason for each in found.not_measured)
+    assert all(bool(m.reason) != (m.status == "measured") for m in found.measurements)
     for attack, measures in {
         "reading": ("words recovered",),
         "repetition": ("words recovered from", "released twice", "3 times in an author"),
@@ -140,7 +140,7 @@ def test_every_attack_has_a_value_or_a_reason(
     of_authors = [m for a, m in missing if a == "author"]
     for name in NAMES if known else ():
         named = any(name in m.replace(",", "").split() for m in of_authors)
-        assert named != any(each.attack == name for each in found.attacks), name
+        assert named != any(each.name == name for each in found.attacks), name
     assert known or len(of_authors) == 1
     in_places = setting in SETTINGS and "bag" not in setting and setting != "tf"
     readers = {a for a, _ in tried if a.startswith("reading")}
@@ -152,7 +152,7 @@ def test_every_attack_has_a_value_or_a_reason(
         evaluate(data, table(), [release], replace(plan, attacks=(), repeats=1))
     )
     assert sum(row.cells[2].text == "not measured" for row in shown[0].rows) >= len(
-        [each for each in found.not_measured if each.attack != "author"]
+        {what for attack, what in missing if attack != "author"}
     )
 
 
@@ -178,7 +178,7 @@ def test_an_attacker_who_knows_the_setting_reads_and_traces_what_little_noise_sh
     loud = ReleaseSpec("exponential", epsilon=0.1, **options)
     faint = ReleaseSpec("laplace", epsilon=200.0, **options)
     shown, hidden = (
-        each.disclosures for each in evaluate(data, words(), [faint, loud], PLAN).settings
+        each.measurements for each in evaluate(data, words(), [faint, loud], PLAN).settings
     )
     kept = 8 / 20 if "numbers" in options.get("keep", ()) else 0.0  # of the words are copied
     for attack, measure, most in (
@@ -204,10 +204,10 @@ def test_what_is_copied_is_read_and_gives_the_original_away(length: int | None) 
         ("reading (unigram)", "numbers recovered", 0.0),
         ("singling out", "by the channel", 0.5),
     ):
-        assert value(traced.disclosures, attack, measure) == 1.0
-        assert value(read.disclosures, attack, measure) <= most
-    assert value(read.disclosures, "reading (unigram)", "names recovered") == 1.0
-    assert value(traced.disclosures, "reading (unigram)", "names recovered") == 0.0
+        assert value(traced.measurements, attack, measure) == 1.0
+        assert value(read.measurements, attack, measure) <= most
+    assert value(read.measurements, "reading (unigram)", "names recovered") == 1.0
+    assert value(traced.measurements, "reading (unigram)", "names recovered") == 0.0
 
 
 def words() -> Embedding:
@@ -230,7 +230,7 @@ def test_texts_without_places_are_traced_by_the_channel_all_the_same(
     data = make_dataset(texts, authors=names, seed=5)
     plan = replace(PLAN, attacks=())
     (found,) = evaluate(data, table(), [faint], plan).settings
-    assert value(found.disclosures, "singling out", "by the channel") > least
+    assert value(found.measurements, "singling out", "by the channel") > least
 
 
 def test_what_is_read_is_what_enters() -> None:
@@ -240,8 +240,8 @@ def test_what_is_read_is_what_enters() -> None:
     texts = [f"{text} Anna'll Anna'll" for text in texts]
     data = make_dataset(texts, authors=names, seed=5)
     (found,) = evaluate(data, made, [ReleaseSpec("laplace", epsilon=200.0)], PLAN).settings
-    assert value(found.disclosures, "reading (unigram)", "words recovered") > 0.8
-    assert value(found.disclosures, "reading (unigram)", "names recovered") == 0.0
+    assert value(found.measurements, "reading (unigram)", "words recovered") > 0.8
+    assert value(found.measurements, "reading (unigram)", "names recovered") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_the_length_that_gives_an_original_away_is_the_one_that_is_released(
     spec = ReleaseSpec("exponential", epsilon=0.1, **options)
     (found,) = evaluate(data, table(), [spec], replace(PLAN, read_texts=0)).settings
     words, both = (
-        value(found.disclosures, "singling out", measure)
+        value(found.measurements, "singling out", measure)
         for measure in ("original among 12, by words", "the same, by words and length")
     )
     lengths = {len(release_of(spec, text)) for text in data.test.texts}
@@ -279,7 +279,7 @@ def test_the_length_of_a_release_with_copied_words_gives_its_original_away() -> 
     data = make_dataset(texts * 2, authors=["a", "b"] * 12, parts=parts, seed=5)
     spec = ReleaseSpec("exponential", epsilon=0.1, keep=("numbers",))
     (found,) = evaluate(data, table(), [spec], PLAN).settings
-    assert value(found.disclosures, "singling out", "by words and length") == 1.0
+    assert value(found.measurements, "singling out", "by words and length") == 1.0
 
 
 def test_without_reading_the_other_attacks_through_the_channel_are_tried_all_the_same() -> None:
@@ -288,8 +288,8 @@ def test_without_reading_the_other_attacks_through_the_channel_are_tried_all_the
     data = make_dataset(texts, authors=names, secrets=labels, seed=5)
     spec = ReleaseSpec("staircase", epsilon=3.0)
     (found,) = evaluate(data, table(), [spec], replace(PLAN, read_texts=0)).settings
-    measures = [each.measure for each in found.disclosures]
-    assert not any(each.attack.startswith("reading") for each in found.disclosures)
+    measures = [m.scenario for m in found.measurements if m.value]
+    assert not any(m.question == "reading" for m in found.measurements if m.value)
     assert any("by the channel and" in measure for measure in measures)
     assert any("guessed, by the channel" in measure for measure in measures)
 
@@ -301,7 +301,7 @@ def test_a_sample_of_a_file_in_order_of_authors_has_texts_of_both() -> None:
     data = make_dataset(texts, authors=names, parts=parts, seed=5)
     plan = replace(PLAN, meaning_texts=0, read_texts=0)
     (found,) = evaluate(data, table(), [ReleaseSpec("laplace", epsilon=200.0)], plan).settings
-    assert value(found.disclosures, "linking", "area") > 0.7
+    assert value(found.measurements, "linking", "area") > 0.7
 
 
 def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -> None:
@@ -312,7 +312,9 @@ def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -
     assert lead.rows[0].cells[1].text == f"{worst.attack}, {worst.attacker}"
     (shown,) = disclosure_tables(found)
     result = found.settings[0]
-    assert len(shown.rows) == len(result.disclosures) + len(result.not_measured) > 10
+    missing = not_measured(result.measurements)
+    measured = [m for m in result.measurements if m.value and m.question != "author"]
+    assert len(shown.rows) == len(measured) + len(missing) > 10
     assert any("estimated" in row.cells[1].text for row in shown.rows)  # vector noise says so
     (linked,) = [row.cells for row in shown.rows if row.cells[0].text == "linking"]
     assert linked[3].text == "0.500"  # like the area beside it, no share
@@ -327,11 +329,11 @@ def test_who_infers_a_secret_knows_which_is_common() -> None:
     data = make_dataset(texts, authors=names, secrets=secrets, seed=5)
     spec = ReleaseSpec("exponential", epsilon=0.1)
     (found,) = evaluate(data, table(), [spec], replace(PLAN, read_texts=0)).settings
-    guessed = [each for each in found.disclosures if each.attack == "inference"]
+    guessed = [m for m in found.measurements if m.question == "inference" and m.value]
     assert len(guessed) == 3
     for each in guessed:
         assert each.chance is not None
-        assert each.value.mean >= each.chance - 0.1, each.measure
+        assert each.accuracy.mean >= each.chance - 0.1, each.scenario
 
 
 def test_nothing_is_said_by_an_empty_text_but_the_commonest_secret() -> None:

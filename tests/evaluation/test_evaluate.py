@@ -60,6 +60,7 @@ def test_the_adaptive_attacker_sees_through_a_disguise_and_the_static_one_does_n
     base = result.before.attacks[0]
     assert base.accuracy.mean > 0.9
     assert adaptive.accuracy.mean > 0.9
+    assert adaptive.f1 is not None
     assert adaptive.f1.mean > 0.9
     assert static.accuracy.mean < 0.6
     assert found.attacks[0].attacker == ADAPTIVE  # the report leads with it
@@ -77,9 +78,9 @@ def test_the_headline_names_the_stronger_attacker() -> None:
     strong = replace(found.attacks[1].accuracy, mean=0.77)
     turned = replace(
         found,
-        attacks=(
-            replace(found.attacks[0], accuracy=weak),
-            replace(found.attacks[1], accuracy=strong),
+        measurements=(
+            replace(found.attacks[0], value=weak),
+            replace(found.attacks[1], value=strong),
         ),
     )
     assert "77% of the texts (koppel, static" in headline(turned, result.before)
@@ -89,9 +90,11 @@ def test_the_headline_is_the_scenario_of_the_largest_risk() -> None:
     """Ten times chance is little among 100 suspects: 90 % among five is what an owner must read."""
     result = evaluate(made(), table(), [Turned()], QUICK)
     found, (first, *_) = result.settings[0], result.settings[0].attacks
-    wide = replace(first, accuracy=replace(first.accuracy, mean=0.1), chance=0.01)
-    narrow = replace(wide, scenario="top-5", accuracy=replace(first.accuracy, mean=0.9), chance=0.2)
-    assert "90% of the texts" in headline(replace(found, attacks=(wide, narrow)), result.before)
+    wide = replace(first, value=replace(first.accuracy, mean=0.1), chance=0.01)
+    narrow = replace(wide, scenario="top-5", value=replace(first.accuracy, mean=0.9), chance=0.2)
+    assert "90% of the texts" in headline(
+        replace(found, measurements=(wide, narrow)), result.before
+    )
 
 
 def test_where_one_author_alone_is_attacked_nothing_is_above_chance() -> None:
@@ -430,8 +433,8 @@ def test_where_no_attack_knows_the_channel_the_page_says_so(
         return [
             each.reason
             for result in evaluate(made(), table(), settings, plan).settings
-            for each in result.not_measured
-            if each.attack == "author" and "likelihood" in each.measure.replace(",", "").split()
+            for each in result.measurements
+            if each.name == "likelihood" and each.status == "not measured"
         ]
 
     assert left_out(spec, ReleaseSpec("laplace", 50.0)) == []

@@ -18,9 +18,9 @@ from inkblur.evaluation.reports.tuning_page import tuning_figure, tuning_page, t
 from inkblur.evaluation.results import (
     ADAPTIVE,
     STATIC,
-    AttackResult,
     Interval,
     LabelsFound,
+    Measurement,
     SettingResult,
     StandIns,
     UtilityResult,
@@ -82,10 +82,8 @@ def score(f1: float, analyst: str) -> UtilityResult:
 
 
 def result(name: str, attack: float, f1: float, analyst: str) -> SettingResult:
-    tried = AttackResult(
-        "koppel", "all", analyst, interval(attack), interval(attack), 0.2, 5, 60, 40, 0
-    )
-    weaker = replace(tried, attacker=STATIC, accuracy=interval(attack / 2))
+    tried = Measurement("author", "koppel", "all", analyst, value=interval(attack), chance=0.2)
+    weaker = replace(tried, attacker=STATIC, value=interval(attack / 2))
     scores = [score(f1, analyst)]
     if analyst == ADAPTIVE:  # what studied true texts is not the utility
         scores.append(score(0.9, STATIC))

@@ -29,7 +29,7 @@ from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, Releaser, TextReleaser, VectorReleaser
 from inkblur.evaluation.repetitions import Attacked
-from inkblur.evaluation.results import ADAPTIVE, STATIC, NotMeasured
+from inkblur.evaluation.results import ADAPTIVE, AUTHOR, STATIC, Measurement
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids
@@ -66,12 +66,11 @@ class AuthorAttacks:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
         return sum(1 for _ in self._tries(releaser))
 
-    def left_out(self, releaser: Releaser, tried: Collection[str]) -> Iterator[NotMeasured]:
+    def left_out(self, releaser: Releaser, tried: Collection[str]) -> Iterator[Measurement]:
         """The attacks that were not tried on a release, which looks the safer for it."""
         if not self.data.has_authors:
-            yield NotMeasured("author", "author identified", "no text has an author")
+            yield Measurement(AUTHOR, "", "all", reason="no text has an author")
             return
-        missing: dict[str, list[str]] = {}
         for name in NAMES:
             if name in tried:
                 continue
@@ -81,9 +80,7 @@ class AuthorAttacks:
                 reason = "too few authors or attacks to weigh"
             else:
                 reason = uninformed(releaser)
-            missing.setdefault(reason, []).append(name)
-        for reason, names in missing.items():
-            yield NotMeasured("author", f"author identified by {', '.join(names)}", reason)
+            yield Measurement(AUTHOR, name, "all", reason=reason)
 
     def on_true_texts(self, texts: Sequence[str]) -> list[Attacked]:
         """What attackers make of the texts as they are."""

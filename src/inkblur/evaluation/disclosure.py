@@ -46,7 +46,7 @@ from inkblur.evaluation.releasers import (
     TextReleaser,
     VectorReleaser,
 )
-from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval, NotMeasured
+from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, Measurement
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import Rng
 from inkblur.types import Ids, ReleaseKind
@@ -58,7 +58,6 @@ _COMPARED = 500  # texts that are linked and singled out
 _TRACED = 100  # texts that are singled out by the channel, and words of each that it reads
 
 
-Found = Disclosure | NotMeasured
 Standing = tuple[Ids, Flags]  # a text's places by number, and which are copied
 Known = Channel | PoolStaircase | str  # the chances of what comes out, or why nobody knows them
 
@@ -77,7 +76,7 @@ class Disclosing:
 
     def disclosed(
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
-    ) -> Iterator[Found]:
+    ) -> Iterator[Measurement]:
         """What each attack finds in this release, or why it was not tried."""
         known = _known(releaser, rng.child("simulated"))
         yield from self._reading(releaser, known, rng)
@@ -86,12 +85,14 @@ class Disclosing:
         yield self._linking(test)
         yield from self._inference(releaser, known, train, test)
 
-    def _reading(self, releaser: Releaser, known: Known, rng: Rng) -> Iterator[Found]:
+    def _reading(self, releaser: Releaser, known: Known, rng: Rng) -> Iterator[Measurement]:
         others: dict[str, int] = {}
         truth = self._readable(releaser, known, others)
         if isinstance(truth, str):
-            yield NotMeasured("reading", "words recovered", truth)
-            yield NotMeasured("repetition", "words recovered from several releases", truth)
+            yield Measurement("reading", "", "words recovered", reason=truth)
+            yield Measurement(
+                "repetition", "", "words recovered from several releases", reason=truth
+            )
             return
         assert isinstance(releaser, TextReleaser)
         assert not isinstance(known, PoolStaircase | str)
@@ -111,7 +112,7 @@ class Disclosing:
             readers["trigram"] = [guessed(found, trigrams) for found in candidates]
         else:
             reason = "no public texts to learn from"
-            yield NotMeasured("reading (trigram)", "words recovered", reason)
+            yield Measurement("reading", "trigram", "words recovered", reason=reason)
         shown = [out[:, 0] for out in outs]
         ends = "; told where a text ends" if blur.length is not None else ""
         ends += "; copied words count" if WORD_CLASSES & {*blur.policies.kept} else ""
@@ -123,13 +124,14 @@ class Disclosing:
         for releases in RELEASES:
             said = reader.read([out[:, :releases] for out in many])
             hits = self._recovered("", again, [out[:, 0] for out in many], said)
-            yield Disclosure(
+            yield Measurement(
                 "repetition",
+                "",
                 f"words recovered from {releases} releases with fresh noise (a repeat under the "
                 "same key is identical and shows nothing more)",
-                hits.recovered,
-                hits.as_it_stands.mean,
-                "the first release, taken at face value",
+                value=hits.recovered,
+                chance=hits.as_it_stands.mean,
+                by_chance="the first release, taken at face value",
             )
 
     def _readable(
@@ -154,35 +156,42 @@ class Disclosing:
             reader, truth, outs, said, confidence=self.plan.confidence, seed=self.plan.seed
         )
 
-    def _repetition(self, test: Released) -> Iterator[Found]:
+    def _repetition(self, test: Released) -> Iterator[Measurement]:
         yield self._repeated(
             "content words released twice in a text: share that the original text contains",
             repeated_words(self.test, test.texts, authors=self.data.test.authors.tolist()),
         )
         measure = "content words released 3 times in an author's texts: share that the author wrote"
         if not self.data.has_authors:
-            yield NotMeasured("repetition", measure, _NO_AUTHORS)
+            yield Measurement("repetition", "", measure, reason=_NO_AUTHORS)
             return
         authors = self.data.test.authors
         together = (joined_by_author(texts, authors) for texts in (self.test, test.texts))
         yield self._repeated(measure, repeated_words(*together, times=3))
 
-    def _repeated(self, measure: str, found: Repeated) -> Found:
+    def _repeated(self, measure: str, found: Repeated) -> Measurement:
         share = self._share(found.true, found.found)
         if share is None:
-            return NotMeasured("repetition", measure, "no word comes out that often")
-        return Disclosure("repetition", measure, share, found.chance, "in another's text")
+            return Measurement("repetition", "", measure, reason="no word comes out that often")
+        return Measurement(
+            "repetition",
+            "",
+            measure,
+            value=share,
+            chance=found.chance,
+            by_chance="in another's text",
+        )
 
     def _singling_out(
         self, releaser: Releaser, known: Known, test: Released, rng: Rng
-    ) -> Iterator[Found]:
+    ) -> Iterator[Measurement]:
         yield self._traced(releaser, known, test, rng)
         rows = sorted(self.order[:_COMPARED])
         measure = f"released texts traced to their original among {len(rows)}, by words"
         lengths = "the same, by words and length"
         if len(rows) < 2:
-            yield NotMeasured("singling out", measure, _ONE_TEXT)
-            yield NotMeasured("singling out", lengths, _ONE_TEXT)
+            yield Measurement("singling out", "", measure, reason=_ONE_TEXT)
+            yield Measurement("singling out", "", lengths, reason=_ONE_TEXT)
             return
         originals = [self.test[row] for row in rows]
         blur = releaser.blur if isinstance(releaser, TextReleaser) else None
@@ -193,22 +202,22 @@ class Disclosing:
             yield self._singled_out(lengths, traced.by_both)
         else:
             reason = "the release does not show how many words an original has"
-            yield NotMeasured("singling out", lengths, reason)
+            yield Measurement("singling out", "", lengths, reason=reason)
 
-    def _traced(self, releaser: Releaser, known: Known, test: Released, rng: Rng) -> Found:
+    def _traced(self, releaser: Releaser, known: Known, test: Released, rng: Rng) -> Measurement:
         """Tracing by one who knows the channel: where words stand in places, place by place."""
         measure = "released texts traced to their original among {}, by the channel and "
         in_places = isinstance(releaser, TextReleaser) and not _is_bag(releaser)
         measure += f"their first {_TRACED} words" if in_places else "all their words"
         if isinstance(known, str):
-            return NotMeasured("singling out", measure.format("others"), known)
+            return Measurement("singling out", "", measure.format("others"), reason=known)
         if isinstance(releaser, TextReleaser) and in_places:
             assert not isinstance(known, PoolStaircase)
             hits = self._traced_in_places(releaser.blur, known, rng)
         else:
             hits = self._traced_as_authors(releaser, known, test)
         if hits is None:
-            return NotMeasured("singling out", measure.format("others"), _ONE_TEXT)
+            return Measurement("singling out", "", measure.format("others"), reason=_ONE_TEXT)
         return self._singled_out(measure.format(len(hits)), hits)
 
     def _traced_in_places(
@@ -238,10 +247,10 @@ class Disclosing:
         hits: NDArray[np.bool_] = (scores >= np.diagonal(scores)[:, None]).sum(axis=1) == 1
         return hits
 
-    def _linking(self, test: Released) -> Found:
+    def _linking(self, test: Released) -> Measurement:
         measure = "area under the curve: pairs of texts by one author against pairs by two"
         if not self.data.has_authors:
-            return NotMeasured("linking", measure, _NO_AUTHORS)
+            return Measurement("linking", "", measure, reason=_NO_AUTHORS)
         authors = self.data.test.authors
         known = [row for row in self.order if authors[row] >= 0 and test.texts[row]]
         known = sorted(known[: min(_COMPARED, MOST_TEXTS)])
@@ -253,27 +262,31 @@ class Disclosing:
                 seed=self.plan.seed,
             )
         except ParameterError:
-            return NotMeasured("linking", measure, "too few texts of one author with words")
-        return Disclosure("linking", measure, area, 0.5, "guessing")
+            return Measurement(
+                "linking", "", measure, reason="too few texts of one author with words"
+            )
+        return Measurement("linking", "", measure, value=area, chance=0.5)
 
     def _inference(
         self, releaser: Releaser, known: Known, train: Released, test: Released
-    ) -> Iterator[Found]:
+    ) -> Iterator[Measurement]:
         if not self.data.has_secrets:
-            yield NotMeasured("inference", "secret labels guessed", "no text has a secret label")
+            yield Measurement(
+                "inference", "", "secret labels guessed", reason="no text has a secret label"
+            )
             return
         yield self._inferred(ADAPTIVE, train.texts, test)
         yield self._inferred(STATIC, self.train, test)
         if isinstance(known, str):
             measure = "secret labels guessed, by the channel"
-            yield NotMeasured("inference", measure, known)
+            yield Measurement("inference", "", measure, reason=known)
         else:
             attack = _likelihood(releaser, known)
             yield self._inferred("by the channel", self.train, test, attack)
 
     def _inferred(
         self, kind: str, known: Sequence[str], test: Released, attack: Attack | None = None
-    ) -> Disclosure:
+    ) -> Measurement:
         said = infer(
             known,
             self.data.train.secrets,
@@ -285,18 +298,19 @@ class Disclosing:
         spread = over_texts(
             said.truth, said.answers, confidence=self.plan.confidence, seed=self.plan.seed
         )
-        return Disclosure(
+        return Measurement(
             "inference",
+            "",
             f"secret labels guessed, {kind}",
-            spread["accuracy"],
-            said.chance,
-            "the commonest label",
+            value=spread["accuracy"],
+            chance=said.chance,
+            by_chance="the commonest label",
         )
 
-    def _singled_out(self, measure: str, hits: NDArray[np.bool_]) -> Disclosure:
+    def _singled_out(self, measure: str, hits: NDArray[np.bool_]) -> Measurement:
         share = self._share(hits.astype(np.int64), np.ones(len(hits), np.int64))
         assert share is not None
-        return Disclosure("singling out", measure, share, 1 / len(hits), "guessing")
+        return Measurement("singling out", "", measure, value=share, chance=1 / len(hits))
 
     def _share(self, hits: Ids, totals: Ids) -> Interval | None:
         return share_over_texts(hits, totals, confidence=self.plan.confidence, seed=self.plan.seed)
@@ -350,15 +364,18 @@ def _drawn(blur: Privatizer, texts: Sequence[Standing], releases: int, rng: Rng)
     return np.split(outs, np.cumsum([len(text) for text, _ in texts])[:-1])
 
 
-def _read(found: Recovered, error: float, ends: str = "") -> Iterator[Disclosure]:
-    attack = f"reading ({found.reader})"
-    stands = (found.as_it_stands.mean, "the text, taken at face value")
+def _read(found: Recovered, error: float, ends: str = "") -> Iterator[Measurement]:
     how = (f"; channel estimated, off by {error:.2f}" if error else "") + ends
-    yield Disclosure(attack, f"words recovered{how}", found.recovered, *stands)
-    yield Disclosure(attack, "content words recovered", found.content, None, "")
-    for kind, value in (("names", found.names), ("numbers", found.numbers)):
+    stands = found.as_it_stands.mean, "the text, taken at face value"
+    for what, value, (chance, by_chance) in (
+        (f"words recovered{how}", found.recovered, stands),
+        ("content words recovered", found.content, (None, "")),
+        ("names recovered", found.names, (None, "")),
+        ("numbers recovered", found.numbers, (None, "")),
+        ("words that the reader is at least 90 % sure of", found.sure, (None, "")),
+        ("of those, right", found.sure_and_right, (None, "")),
+    ):
         if value is not None:
-            yield Disclosure(attack, f"{kind} recovered", value, None, "")
-    yield Disclosure(attack, "words that the reader is at least 90 % sure of", found.sure, None, "")
-    if found.sure_and_right is not None:
-        yield Disclosure(attack, "of those, right", found.sure_and_right, None, "")
+            yield Measurement(
+                "reading", found.reader, what, value=value, chance=chance, by_chance=by_chance
+            )

@@ -38,11 +38,9 @@ from inkblur.evaluation.results import (
     ADAPTIVE,
     SEEDED_NOTE,
     STATIC,
-    Disclosure,
     Evaluation,
     Example,
     Interval,
-    NotMeasured,
     SettingResult,
     StandIns,
 )
@@ -194,16 +192,12 @@ class PreparedEvaluation:
         texts = self.train, self.test, self._order, public
         disclosing = Disclosing(self.data, *texts, self.embedding, self.plan)
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
-        shown = list(disclosing.disclosed(releaser, *self._first, rng))
-        tried = {attack.attack for attack in found.attacks}
+        shown = disclosing.disclosed(releaser, *self._first, rng)
+        left_out = self.authors.left_out(releaser, {attack.name for attack in found.attacks})
         return replace(
             found,
-            disclosures=tuple(each for each in shown if isinstance(each, Disclosure)),
+            measurements=(*found.measurements, *left_out, *shown),
             stand_ins=self.stand_ins(releaser, judge),
-            not_measured=(
-                *self.authors.left_out(releaser, tried),
-                *(each for each in shown if isinstance(each, NotMeasured)),
-            ),
         )
 
     def stand_ins(self, releaser: Releaser, judge: Judge | None) -> StandIns | None:

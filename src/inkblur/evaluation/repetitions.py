@@ -9,7 +9,13 @@ from inkblur.evaluation.attacks.base import DONT_KNOW, Attribution
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts
 from inkblur.evaluation.measures.meaning import Meaning
 from inkblur.evaluation.measures.utility import LabelAnswers
-from inkblur.evaluation.results import AttackResult, Interval, MeaningResult, UtilityResult
+from inkblur.evaluation.results import (
+    AUTHOR,
+    Interval,
+    MeaningResult,
+    Measurement,
+    UtilityResult,
+)
 
 Scored = tuple[str, LabelAnswers]  # by an analyst: adaptive or static
 
@@ -25,7 +31,7 @@ class Attacked:
 
 def joined_attacks(
     repeats: Sequence[Sequence[Attacked]], confidence: float, seed: int
-) -> list[AttackResult]:
+) -> list[Measurement]:
     """One result for each attack: means over repetitions, intervals over the texts."""
     joined = []
     for same in zip(*repeats, strict=True):
@@ -38,17 +44,18 @@ def joined_attacks(
             no_answer=DONT_KNOW,
         )
         joined.append(
-            AttackResult(
+            Measurement(
+                AUTHOR,
                 found.attack,
                 first.scenario,
                 first.kind,
-                spread["accuracy"],
-                spread["f1"],
-                found.chance,
-                found.authors,
-                found.known,
-                found.unknown,
-                found.strangers,
+                value=spread["accuracy"],
+                chance=found.chance,
+                f1=spread["f1"],
+                authors=found.authors,
+                known=found.known,
+                attacked=found.unknown,
+                strangers=found.strangers,
             )
         )
     return joined

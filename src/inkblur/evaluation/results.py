@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from inkblur.evaluation.dataset import Facts
 from inkblur.guarantees import Guarantee
 
 ADAPTIVE, STATIC = "adaptive", "static"
-NOT_MEASURED = "not measured"
+AUTHOR = "author"  # the question who wrote a text
+MEASURED, NOT_MEASURED = "measured", "not measured"
 SEEDED_NOTE = (
     "The draws of this evaluation are seeded, so that it can be repeated; nothing drawn here may "
     "be published. A release for publication uses a fresh secret key, and its guarantee is the one "
@@ -72,44 +73,59 @@ def above_chance(accuracy: float, chance: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class AttackResult:
-    """One attack in one scenario."""
+class Measurement:
+    """What one attack found; or that it was not tried, which does not say it would find nothing."""
 
-    attack: str
-    scenario: str
-    attacker: str  # adaptive: studied released texts; static: studied true texts
-    accuracy: Interval  # share of the attacked texts whose author was named
-    f1: Interval  # mean over authors
-    chance: float
-    authors: int  # suspects
-    known: int  # texts studied
-    attacked: int  # texts
-    strangers: int  # test texts left out, by authors who are no suspects
+    question: str  # author, reading, repetition, singling out, linking, inference
+    name: str  # the attack on the author, or the reader; empty where the question has one attack
+    scenario: str  # the suspects: all, top-5; of other questions, what is counted
+    attacker: str = ""  # adaptive: studied released texts; static: studied true texts
+    value: Interval | None = None  # a share (of linking: an area) over texts; None: not measured
+    chance: float | None = None  # what is reached without the attack; None: nothing to compare with
+    by_chance: str = "guessing"  # how: guessing, reading the text as it stands, ...
+    reason: str = ""  # why it was not tried
+    # Of attacks on the author:
+    f1: Interval | None = None  # mean over authors
+    authors: int = 0  # suspects
+    known: int = 0  # texts studied
+    attacked: int = 0  # texts
+    strangers: int = 0  # test texts left out, by authors who are no suspects
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Measurement:
+        """What `to_json` gave."""
+        spread = {
+            name: None if body[name] is None else Interval(**body[name]) for name in ("value", "f1")
+        }
+        return cls(**{name: value for name, value in body.items() if name != "status"} | spread)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {**asdict(self), "status": self.status}
+
+    @property
+    def status(self) -> str:
+        """Whether it was tried: an attack that was not is no attack that found nothing."""
+        return NOT_MEASURED if self.value is None else MEASURED
+
+    @property
+    def attack(self) -> str:
+        """What tables call it."""
+        if self.question == AUTHOR:
+            return self.name
+        return f"{self.question} ({self.name})" if self.name else self.question
+
+    @property
+    def accuracy(self) -> Interval:
+        """The value of an attack that was tried."""
+        if self.value is None:
+            raise ParameterError(f"{self.attack} was not measured: {self.reason}")
+        return self.value
 
     @property
     def above_chance(self) -> float:
         """The risk: (accuracy - chance) / (1 - chance); below 0 for an attack worse than chance."""
-        return above_chance(self.accuracy.mean, self.chance)
-
-
-@dataclass(frozen=True, slots=True)
-class Disclosure:
-    """Something that can be learned from a release besides its author."""
-
-    attack: str  # reading, repetition, linking, singling out, inference
-    measure: str
-    value: Interval  # over texts
-    chance: float | None  # what is reached without the attack; None: nothing to compare with
-    by_chance: str  # how: guessing, reading the text as it stands, ...
-
-
-@dataclass(frozen=True, slots=True)
-class NotMeasured:
-    """An attack that was not tried, which does not say that it would find nothing."""
-
-    attack: str  # author, or as of a disclosure
-    measure: str
-    reason: str
+        return above_chance(self.accuracy.mean, self.chance or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +195,15 @@ class SettingResult:
     guarantee: Guarantee | None
     worth: tuple[str, ...]
     unchanged: Interval | None  # share of words that came out as they went in
-    attacks: tuple[AttackResult, ...]  # the adaptive attacker first
+    measurements: tuple[Measurement, ...]  # every attack; on authors, the adaptive attacker first
     utility: tuple[UtilityResult, ...]  # the analyst of released texts first
     meaning: MeaningResult | None
-    disclosures: tuple[Disclosure, ...] = ()
     stand_ins: StandIns | None = None  # for releases from a pool
-    not_measured: tuple[NotMeasured, ...] = ()
+
+    @property
+    def attacks(self) -> tuple[Measurement, ...]:
+        """The attacks on the author that were tried."""
+        return tuple(m for m in self.measurements if m.question == AUTHOR and m.value is not None)
 
     @property
     def epsilon(self) -> float | None:
@@ -192,10 +211,10 @@ class SettingResult:
         value = self.settings.get("epsilon")
         return None if value is None else float(value)
 
-    def attack(self, name: str, scenario: str, attacker: str) -> AttackResult | None:
+    def attack(self, name: str, scenario: str, attacker: str) -> Measurement | None:
         """One of the attacks."""
         wanted = (name, scenario, attacker)
-        tried = (a for a in self.attacks if (a.attack, a.scenario, a.attacker) == wanted)
+        tried = (a for a in self.attacks if (a.name, a.scenario, a.attacker) == wanted)
         return next(tried, None)
 
     def score(self, model: str, analyst: str) -> UtilityResult | None:
@@ -203,7 +222,7 @@ class SettingResult:
         wanted = (model, analyst)
         return next((u for u in self.utility if (u.model, u.analyst) == wanted), None)
 
-    def strongest(self, scenario: str | None = None) -> AttackResult | None:
+    def strongest(self, scenario: str | None = None) -> Measurement | None:
         """The attack of the largest risk, whoever the attacker; of all scenarios, or of one."""
         tried = [a for a in self.attacks if scenario in (None, a.scenario)]
         return max(tried, key=lambda a: a.above_chance, default=None)
@@ -211,6 +230,7 @@ class SettingResult:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         body = asdict(self)
+        body["measurements"] = [each.to_json() for each in self.measurements]
         body["guarantee"] = self.guarantee.to_json() if self.guarantee is not None else None
         return body
 
@@ -252,6 +272,25 @@ class Evaluation:
             "examples": [asdict(example) for example in self.examples],
             "notes": list(self.notes),
         }
+
+
+def not_measured(measurements: Sequence[Measurement]) -> list[tuple[str, str, str]]:
+    """Question, what was not measured and the reason; attacks on the author by reason."""
+    missing = [m for m in measurements if m.value is None]
+    names: dict[str, dict[str, None]] = {}
+    for each in missing:
+        if each.question == AUTHOR:
+            names.setdefault(each.reason, {})[each.name] = None
+    authors = [
+        (
+            AUTHOR,
+            f"author identified by {', '.join(found)}" if any(found) else "author identified",
+            why,
+        )
+        for why, found in names.items()
+    ]
+    others = [(m.attack, m.scenario, m.reason) for m in missing if m.question != AUTHOR]
+    return authors + others
 
 
 def relative(after: float, before: float) -> float | None:

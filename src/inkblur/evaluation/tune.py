@@ -25,7 +25,7 @@ from inkblur.evaluation.dataset import Dataset, halves
 from inkblur.evaluation.evaluate import OnStep, PreparedEvaluation
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import releaser
-from inkblur.evaluation.results import ADAPTIVE, AttackResult, SettingResult, UtilityResult
+from inkblur.evaluation.results import ADAPTIVE, Measurement, SettingResult, UtilityResult
 from inkblur.mechanisms.catalogue import find
 from inkblur.spec import ReleaseSpec
 
@@ -103,7 +103,7 @@ class Trial:
     before: SettingResult
 
     @property
-    def attack(self) -> AttackResult:
+    def attack(self) -> Measurement:
         """The attack that names most authors, by the stronger attacker."""
         return max(self.result.attacks, key=lambda attack: attack.accuracy.mean)
 

@@ -25,13 +25,12 @@ from inkblur.evaluation.reports.html import (
 from inkblur.evaluation.results import (
     ADAPTIVE,
     STATIC,
-    AttackResult,
-    Disclosure,
     Evaluation,
     Example,
     Interval,
     MeaningKept,
     MeaningResult,
+    Measurement,
     SettingResult,
     StandIns,
     UtilityResult,
@@ -50,9 +49,21 @@ def point(mean: float, low: float | None = None, high: float | None = None) -> I
     return Interval(mean, low, high, (mean,))
 
 
-def attack(kind: str, accuracy: float) -> AttackResult:
+def attack(kind: str, accuracy: float) -> Measurement:
     found = interval(accuracy)
-    return AttackResult("koppel", "all", kind, found, found, 0.1, 10, 90, 30, 2)
+    return Measurement(
+        "author",
+        "koppel",
+        "all",
+        kind,
+        value=found,
+        chance=0.1,
+        f1=found,
+        authors=10,
+        known=90,
+        attacked=30,
+        strangers=2,
+    )
 
 
 def score(kind: str, f1: float) -> UtilityResult:
@@ -148,10 +159,10 @@ def test_attacks_that_were_not_tried_are_not_explained(report: Evaluation) -> No
     pytest.importorskip("jinja2")
     assert "combines the scores of the others" not in evaluation_page(report)
     first = report.settings[0]
-    more = (replace(first.attacks[0], attack=name) for name in ("likelihood", "stacked"))
-    repeated = Disclosure("repetition", "words that come out twice", interval(0.2), 0.3, "guessing")
-    read = replace(repeated, attack="reading (unigram)")
-    tried = replace(first, attacks=(*first.attacks, *more), disclosures=(read, repeated))
+    more = (replace(first.attacks[0], name=name) for name in ("likelihood", "stacked"))
+    repeated = Measurement("repetition", "", "words twice", value=interval(0.2), chance=0.3)
+    read = replace(repeated, question="reading", name="unigram")
+    tried = replace(first, measurements=(*first.measurements, *more, read, repeated))
     page = evaluation_page(replace(report, settings=(tried, *report.settings[1:])))
     assert "combines the scores of the others. Your risk is the" in page
     assert "public probabilities. <b>Stacked" in page
@@ -184,8 +195,8 @@ def test_the_same_report_gives_the_same_page(report: Evaluation) -> None:
 
 def test_half_a_report_makes_a_page_without_the_other_half(report: Evaluation) -> None:
     pytest.importorskip("jinja2")
-    bare = tuple(replace(s, attacks=(), meaning=None, unchanged=None) for s in report.settings)
-    before = replace(report.before, attacks=())
+    bare = tuple(replace(s, measurements=(), meaning=None, unchanged=None) for s in report.settings)
+    before = replace(report.before, measurements=())
     page = evaluation_page(replace(report, before=before, settings=bare, examples=()))
     assert "attacks on the author" not in page
     assert "How far texts moved" not in page

@@ -13,7 +13,7 @@ from inkblur.errors import needs
 from inkblur.evaluation.reports import tables
 from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
 from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
-from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, headline
+from inkblur.evaluation.results import ADAPTIVE, AUTHOR, STATIC, Evaluation, headline
 from inkblur.files.preview import NOTE, Preview, beginning
 from inkblur.types import counted
 
@@ -63,15 +63,12 @@ def evaluation_page(report: Evaluation) -> str:
         "evaluation.html",
         title="Inkblur evaluation",
         report=report,
-        tried={attack.attack for result in report.settings for attack in result.attacks},
-        # Each attack by its bare name: "reading (unigram)" is reading.
+        tried={attack.name for result in report.settings for attack in result.attacks},
         disclosed={
-            attack.split(" (")[0]
+            each.question
             for result in report.settings
-            for attack in (
-                *(each.attack for each in result.disclosures),
-                *(each.attack for each in result.not_measured),
-            )
+            for each in result.measurements
+            if each.question != AUTHOR or each.value is None
         },
         glance=[
             {"name": result.name, "sentence": headline(result, report.before)}
@@ -146,7 +143,7 @@ def attack_figures(report: Evaluation) -> list[Figure]:
                 points = tuple(each.accuracy if each else None for each in results)
                 series.append(Series(f"{name}, {kind}", points, color, kind == STATIC))
         title = f"Author identified ({scenario})" if scenario != "all" else "Author identified"
-        mark = ("guessing", first.chance)
+        mark = ("guessing", first.chance or 0.0)
         figures.append(chart(_columns(report), series, title=title, mark=mark))
     return figures
 

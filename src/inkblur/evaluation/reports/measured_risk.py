@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation.results import ADAPTIVE, NOT_MEASURED, above_chance
+from inkblur.evaluation.results import (
+    ADAPTIVE,
+    AUTHOR,
+    NOT_MEASURED,
+    Interval,
+    Measurement,
+    not_measured,
+)
 from inkblur.spec import ReleaseSpec
 from inkblur.types import counted
 
@@ -17,15 +24,6 @@ _ANSWERS = {
     "linkability": ("linking",),
     "inference": ("inference", "reading"),
 }
-# An evaluation of before such attacks were named left some out without a word.
-_UNNAMED = tuple(
-    {
-        "attack": attack,
-        "measure": "attacks that were left out",
-        "reason": "an older evaluation does not name them; run `inkblur evaluate` again",
-    }
-    for attack in ("singling out", "author", "inference")
-)
 _READ = ("words recovered", "content words recovered", "words that the reader is at least")
 
 
@@ -52,15 +50,18 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
                 "Run `inkblur evaluate` with the options of the release"
             )
         _check_same(evaluation, found, wanted)
-        author = _author(found, before)
+        measurements = [Measurement.from_json(each) for each in found["measurements"]]
+        on_true_texts = [Measurement.from_json(each) for each in before["measurements"]]
+        author = _author(measurements, on_true_texts)
         questions = {
             question: "; ".join(lines)
             for question, attacks in _ANSWERS.items()
-            if (lines := [line for attack in attacks for line in _lines(found, attack)])
+            if (lines := [line for attack in attacks for line in _lines(measurements, attack)])
         }
         if author != NOT_MEASURED:
             lines = [questions.get("linkability", ""), f"author identified: {author}"]
-            lines += _missing(found, "author") if found["attacks"] else ()
+            attacked = any(m.question == AUTHOR and m.value is not None for m in measurements)
+            lines += _missing(measurements, AUTHOR) if attacked else ()
             questions["linkability"] = "; ".join(filter(None, lines))
         texts = int(evaluation["data"]["texts"])
         return MeasuredRisk(texts, author, questions, _utility(found, before))
@@ -100,63 +101,53 @@ def _check_same(
             )
 
 
-def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    if not found["attacks"]:
-        reasons = [each["reason"] for each in _not_measured(found, "author")]
+def _author(found: Sequence[Measurement], before: Sequence[Measurement]) -> str:
+    tried = [m for m in found if m.question == AUTHOR and m.value is not None]
+    if not tried:
+        reasons = [why for question, _, why in not_measured(found) if question == AUTHOR]
         return "; ".join(f"{NOT_MEASURED} ({reason})" for reason in reasons) or NOT_MEASURED
-    worst = max(found["attacks"], key=lambda a: above_chance(a["accuracy"]["mean"], a["chance"]))
-    bases = [a["accuracy"]["mean"] for a in before["attacks"] if a["scenario"] == worst["scenario"]]
+    worst = max(tried, key=lambda m: m.above_chance)
+    bases = [m.accuracy.mean for m in before if m.value and m.scenario == worst.scenario]
     untouched = f", original texts {max(bases):.0%}" if bases else ""
-    accuracy = worst["accuracy"]
     return (
-        f"{accuracy['mean']:.0%} of {counted(worst['attacked'], 'text')}{_interval(accuracy)} by "
-        f"the attack {worst['attack']} ({worst['attacker']}), among {worst['authors']:,} authors; "
-        f"guessing {worst['chance']:.0%}{untouched}"
+        f"{worst.accuracy.mean:.0%} of {counted(worst.attacked, 'text')}"
+        f"{_interval(worst.accuracy)} by the attack {worst.name} ({worst.attacker}), among "
+        f"{worst.authors:,} authors; guessing {worst.chance:.0%}{untouched}"
     )
 
 
-def _lines(found: Mapping[str, Any], attack: str) -> list[str]:
-    return [*map(_disclosed, _disclosures(found, attack)), *_missing(found, attack)]
+def _lines(found: Sequence[Measurement], question: str) -> list[str]:
+    """What an attack found; of reading, by each reader, what is recovered and what is sure."""
+    tried = [
+        _disclosed(m)
+        for m in found
+        if m.question == question
+        and m.value is not None
+        and (not m.name or m.scenario.startswith(_READ))
+    ]
+    return [*tried, *_missing(found, question)]
 
 
-def _missing(found: Mapping[str, Any], attack: str) -> list[str]:
+def _missing(found: Sequence[Measurement], question: str) -> list[str]:
     return [
-        f"{_reader(each)}{each['measure']}: {NOT_MEASURED} ({each['reason']})"
-        for each in _not_measured(found, attack)
+        f"{f'{attack}, ' if question == 'reading' else ''}{what}: {NOT_MEASURED} ({reason})"
+        for attack, what, reason in not_measured(found)
+        if attack.split(" (")[0] == question
     ]
 
 
-def _not_measured(found: Mapping[str, Any], attack: str) -> list[Mapping[str, Any]]:
-    missing = found.get("not_measured", _UNNAMED)
-    return [each for each in missing if each["attack"].split(" (")[0] == attack]
+def _disclosed(found: Measurement) -> str:
+    beside = "" if found.chance is None else f"; {found.by_chance} {found.chance:.2f}"
+    reader = f"{found.attack}, " if found.question == "reading" else ""
+    value = found.accuracy
+    return f"{reader}{found.scenario}: {value.mean:.2f}{_interval(value, 2)}{beside}"
 
 
-def _reader(found: Mapping[str, Any]) -> str:
-    return f"{found['attack']}, " if found["attack"].startswith("reading") else ""
-
-
-def _disclosures(found: Mapping[str, Any], attack: str) -> list[Mapping[str, Any]]:
-    """What an attack disclosed; of reading, by each reader, what is recovered and what is sure."""
-    return [
-        each
-        for each in found.get("disclosures", ())
-        if each["attack"] == attack
-        or (each["attack"].startswith(f"{attack} (") and each["measure"].startswith(_READ))
-    ]
-
-
-def _disclosed(found: Mapping[str, Any]) -> str:
-    chance = found["chance"]
-    beside = "" if chance is None else f"; {found['by_chance']} {chance:.2f}"
-    value = found["value"]
-    return f"{_reader(found)}{found['measure']}: {value['mean']:.2f}{_interval(value, 2)}{beside}"
-
-
-def _interval(value: Mapping[str, Any], digits: int | None = None) -> str:
-    if value["low"] is None:
+def _interval(value: Interval, digits: int | None = None) -> str:
+    if value.low is None:
         return ""
     form = ".0%" if digits is None else f".{digits}f"
-    return f" (interval {value['low']:{form}} to {value['high']:{form}})"
+    return f" (interval {value.low:{form}} to {value.high:{form}})"
 
 
 def _utility(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:

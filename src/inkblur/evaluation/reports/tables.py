@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from inkblur.evaluation.results import (
     ADAPTIVE,
+    AUTHOR,
     NOT_MEASURED,
     STATIC,
-    AttackResult,
-    Disclosure,
     Evaluation,
     Interval,
-    NotMeasured,
+    Measurement,
     UtilityResult,
+    not_measured,
     relative,
 )
 from inkblur.types import counted
@@ -84,28 +84,28 @@ def strongest_table(report: Evaluation) -> list[Table]:
 
 def disclosure_tables(report: Evaluation) -> list[Table]:
     """What can be read, linked and inferred, and what was not tried: one table per release."""
+    names = heads("attack", "measure", "#value", "#without the attack")
     return [
-        Table(
-            result.name,
-            "",
-            heads("attack", "measure", "#value", "#without the attack"),
-            (*map(_disclosure_row, result.disclosures), *map(_missing_row, result.not_measured)),
-        )
+        Table(result.name, "", names, rows)
         for result in report.settings
-        if result.disclosures or result.not_measured
+        if (rows := (*_disclosed_rows(result.measurements), *_missing_rows(result.measurements)))
     ]
 
 
-def _disclosure_row(found: Disclosure) -> TableRow:
-    form = ".3f" if found.attack == "linking" else ".1%"  # an area under a curve is no share
-    without = "-" if found.chance is None else f"{found.chance:{form}}"
-    value = _interval(found.value, form)
-    return row(found.attack, found.measure, value, Cell(without, True, found.by_chance))
+def _disclosed_rows(measurements: Sequence[Measurement]) -> Iterable[TableRow]:
+    for found in measurements:
+        if found.question != AUTHOR and found.value is not None:
+            # An area under a curve is no share.
+            form = ".3f" if found.question == "linking" else ".1%"
+            without = "-" if found.chance is None else f"{found.chance:{form}}"
+            value = _interval(found.value, form)
+            yield row(found.attack, found.scenario, value, Cell(without, True, found.by_chance))
 
 
-def _missing_row(missing: NotMeasured) -> TableRow:
-    measure = f"{missing.measure} ({missing.reason})"
-    return row(missing.attack, measure, Cell(NOT_MEASURED, True), Cell("-", True))
+def _missing_rows(measurements: Sequence[Measurement]) -> Iterable[TableRow]:
+    for question, what, reason in not_measured(measurements):
+        measure = f"{what} ({reason})"
+        yield row(question, measure, Cell(NOT_MEASURED, True), Cell("-", True))
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
@@ -180,7 +180,7 @@ def meaning_tables(report: Evaluation) -> list[Table]:
             result.name,
             _interval(result.meaning.earth_movers, ".2f"),
             _interval(result.meaning.cosine, ".2f"),
-            Cell("-", True) if result.unchanged is None else _interval(result.unchanged, ".1%"),
+            _interval(result.unchanged, ".1%"),
             Cell(f"{result.meaning.compared:,}", True),
         )
         for result in report.settings
@@ -247,9 +247,7 @@ def family(name: str) -> str:
     return ", ".join(part for part in name.split(", ") if not part.startswith("epsilon "))
 
 
-def _attack_row(
-    name: str, found: AttackResult, base: AttackResult | None, *, lead: bool
-) -> TableRow:
+def _attack_row(name: str, found: Measurement, base: Measurement | None, *, lead: bool) -> TableRow:
     left = None if base is None else relative(found.accuracy.mean, base.accuracy.mean)
     return row(
         found.attack,
@@ -278,7 +276,9 @@ def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> TableR
     )
 
 
-def _interval(value: Interval, form: str) -> Cell:
+def _interval(value: Interval | None, form: str) -> Cell:
+    if value is None:
+        return Cell("-", True)
     known = value.low is not None and value.high is not None
     ends = f"{value.low:{form}} to {value.high:{form}}" if known else ""
     return Cell(f"{value.mean:{form}}", True, ends)
