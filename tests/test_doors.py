@@ -492,7 +492,7 @@ def test_texts_that_a_table_was_adapted_on_may_be_left_out(door: Door, house: Ho
         assert "public corpus" in told.said
 
 
-@cells(EVERY, by_page="it shows what such a pool draws; only a release refuses")
+@cells(EVERY)
 def test_a_pool_that_was_built_from_the_texts(door: Door, house: House) -> None:
     texts = [f"{text} and {text}" for text in PUBLIC]
     pooled(house, texts)
@@ -501,7 +501,7 @@ def test_a_pool_that_was_built_from_the_texts(door: Door, house: House) -> None:
         door(house, Ask({"id": ids, "text": texts}, law=POOL_LAW, pool="own.pool"))
 
 
-@cells(EVERY, all="fewer than 50 texts are not judged by what they say, but must be")
+@cells(EVERY)
 def test_a_pool_that_holds_all_of_a_few_texts(door: Door, house: House) -> None:
     pooled(house, [*TEXTS, *(f"{text} with a letter" for text in PUBLIC)])
     with refused(house, "pool was built", PrivateCalibration):
@@ -590,19 +590,13 @@ def test_what_promises_nothing_fits_no_budget(door: Door, house: House) -> None:
 TWICE = {"id": [*IDS[:7], IDS[0]], "text": TEXTS}
 
 
-@cells(
-    (*NAMED, by_page, by_worker),
-    by_worker="a worker sees one batch and trusts the engine",
-)
+@cells((*NAMED, by_page, by_worker))
 def test_a_repeated_id(door: Door, house: House) -> None:
     with refused(house, "repeat|different name"):
         door(house, Ask(TWICE))
 
 
-EMPTY_CELL = {door.__name__: "an empty cell is an id like any other" for door in FILES}
-
-
-@cells(NAMED, **EMPTY_CELL)
+@cells(NAMED)
 def test_a_missing_id(door: Door, house: House) -> None:
     ids: list[Any] = [*IDS[:7], None]
     with refused(house, "missing|null|id"):
@@ -933,17 +927,14 @@ def test_what_is_no_list_of_texts(texts: Any, house: House) -> None:
         inkblur.privatize(texts, spec=house.spec(Ask(id=None)), ledger=house.ledger)
 
 
-NO_IDS = pytest.mark.xfail(strict=True, reason="ids= is used before it is looked at")
-
-
 @pytest.mark.parametrize(
     "ids",
     [
         ["a"],
         [["a"]] * 8,
         [None] * 8,
-        pytest.param("abcdefgh", marks=NO_IDS),
-        pytest.param(7, marks=NO_IDS),
+        "abcdefgh",
+        7,
     ],
     ids=repr,
 )

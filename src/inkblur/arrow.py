@@ -24,14 +24,13 @@ from inkblur.blas import one_thread
 from inkblur.errors import InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.formats import layout_of
-from inkblur.files.identifiers import ROWS, warn_of
 from inkblur.files.occurrences import refuse_ids
 from inkblur.files.run import no_collection
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, open_ledger
 from inkblur.ledger.ledger import PLACE
-from inkblur.release import Account, Limits, Release, over_budget
+from inkblur.release import ROWS, Account, Limits, Release, over_budget, warn_of
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind

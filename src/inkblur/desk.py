@@ -19,8 +19,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import InkblurError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.formats import layout_of
-from inkblur.files.identifiers import warning_lines
-from inkblur.files.summary import Fate
+from inkblur.files.summary import Fate, warning_lines
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Budget, Ledger
 from inkblur.pools import PoolPrivatizer
@@ -174,7 +173,7 @@ class ReleaseDesk:
             columns.with_texts(texts),
             release.guarantee(Fate(stream.columns.texts, read.copied)),
             release.account.release,
-            sum(drawn.result.words),
+            sum(drawn.draws),
             spent["replayed"],
             spent["largest_loss_of_a_record"],
             tuple(warning_lines(stream.telling)),

@@ -14,23 +14,25 @@ out; what protects somebody stands here, once:
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from inkblur.documents.analysis import folded
 from inkblur.documents.base import AnyPrivatizer, BatchRelease
 from inkblur.documents.fingerprints import among
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import BudgetExceeded, InputError, ParameterError, PrivacyError
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch, cuts
-from inkblur.files.summary import Fate, stated
+from inkblur.files.summary import Fate, stated, warning_lines
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
 from inkblur.ledger.events import UNIT, shown
@@ -40,6 +42,9 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, counted
 
 LETTERS = 5  # of a word and the space after it: how much text holds so many words
+ROWS = 1000  # of a file that are looked at before anything of it is shown
+_FEWEST_ROWS = 20  # by which a column is said to differ nearly everywhere
+_FEWEST_LETTERS = 8  # of a text whose repetition in another column is no accident
 _CARRIED = 200  # texts of the files before that are looked at with the next
 _NAMED = 20  # records over budget that an error names
 COUNTED = "according to the ledger"
@@ -234,53 +239,64 @@ class Stream:
     """One release's state over the batches of a file, list or table."""
 
     def __init__(self, release: Release, columns: Columns, vouched: bool) -> None:
-        self.release, self.columns = release, columns
-        self.telling: dict[str, str] = {}  # copied columns, and what they tell
+        self.release, self.columns, self._vouched = release, columns, vouched
         self.left_out = self.documents = 0
         self.counts: Counter[str] = Counter()  # what became of the words; for the owner alone
         self.lengths: Counter[int] = Counter()  # texts by the number of their draws
-        self._names, self._ids = Occurrences(), None if vouched else Occurrences()
+        self._names, self._ids = Occurrences(), Occurrences()
         self._name = ""  # of the file that is read, for messages
-        self._looked = 0  # rows of that file
+        self._look = ColumnLook()
         self._first: list[str] = []  # texts that were looked at
-        self._values: ColumnValues = defaultdict(list)
 
     @property
     def repeated(self) -> int:
         """Texts that had occurred before, blank ones aside."""
         return self._names.repeated
 
+    @property
+    def telling(self) -> dict[str, str]:
+        """Copied columns that tell whose a text is, or what it says, each with the reason."""
+        return self._look.telling
+
     def check(self, batch: Batch) -> Checked:
-        """The batch as it may be drawn; or raise, and nothing was drawn or written."""
-        made, columns = self.release.privatizer, self.columns
-        self._look(batch)
+        """A whole table as it may be drawn; or raise, and nothing was drawn or written."""
+        privatizer, columns = self.release.privatizer, self.columns
+        if not self._look.done and batch.records:
+            # A pool that was made of the texts shows in all of them that are known so far.
+            self._look.read(batch)
+            self._first += batch.texts
+            privatizer.refuse_own(self._first, batch.width)
         if self.release.spec is not None and self.release.spec.skip_public:
             rows = len(batch)
-            batch = without_public(batch, made.corpora)
+            batch = without_public(batch, privatizer.corpora)
             self.left_out += rows - len(batch)
-        made.check_records(batch.records)
-        named: list[str] | None = None
+        privatizer.check_records(batch.records)
+        rows_named: list[str] | None = None
         if columns.id is None:
             batch = batch.with_ids(self._names.ids(batch.texts, columns.texts))
         else:
-            named = [record.id for record in batch.records[:: batch.width]]
-            if self._ids is not None:
-                refuse_repeat(self._ids, batch, columns.id, self._name)
+            rows_named = [record.id for record in batch.records[:: batch.width]]
+            # Who vouches for a whole table has still no say within a batch.
+            refuse_repeat(
+                Occurrences() if self._vouched else self._ids, batch, columns.id, self._name
+            )
             self._names.ids(batch.texts, columns.texts)  # counts texts that repeat
             batch = batch.with_ids_by_column(columns.texts)
-        return Checked(self, batch.entering(made.hides_length), named)
+        return Checked(self, batch.entering(privatizer.hides_length), rows_named)
 
-    def _look(self, batch: Batch) -> None:
-        """The first rows: what the copied columns tell, and whether a pool was made of the texts,
-        which all that is known so far has to show.
+    def check_all(self, batches: Iterable[Batch]) -> Iterator[Checked]:
+        """Batch after batch, the first held back until enough rows were looked at: a refusal comes
+        before anything is shown, and a pipe shows at once.
         """
-        if self._looked >= ROWS or not batch.records:
-            return
-        collect_values(batch, ROWS - self._looked, self._values)
-        self._looked += len(batch)
-        self.telling = telling_columns(self._values)
-        self._first += batch.texts
-        self.release.privatizer.refuse_own(self._first, batch.width)
+        waiting: list[Checked] = []
+        for batch in batches:
+            checked = self.check(batch)
+            if checked.batch.records:
+                waiting.append(checked)
+            if self._look.done:
+                yield from waiting
+                waiting.clear()
+        yield from waiting
 
     def draw(self, checked: Checked) -> Drawn:
         """What comes out for it; any thread may do that."""
@@ -297,7 +313,7 @@ class Stream:
                 raise over_budget(*_said(exceeded))
         for part in parts:
             if isinstance(part, Drawn):
-                self._count(part)
+                part.count(self)
         return Receipt(parts)
 
     def charge_all(self, batches: Iterable[Batch]) -> None:
@@ -306,28 +322,17 @@ class Stream:
         """
         account = self.release.account
         exceeded: list[tuple[str, Exceeded]] = []
-        for checked in map(self.check, batches):
+        for checked in self.check_all(batches):
             if account is not None and account.budget:
                 exceeded += account.charge([checked])
         if exceeded:
             raise over_budget(*_said(exceeded))
 
-    @property
-    def looking(self) -> bool:
-        """Whether rows of this file are still looked at, which may refuse it."""
-        return self._looked < ROWS
-
     def begin(self, name: str) -> None:
         """The next batches are of this file: its first rows are looked at as well."""
-        self._name, self._looked = name, 0
+        self._name = name
+        self._look.rows = 0
         del self._first[:-_CARRIED]  # small files are judged together
-
-    def _count(self, part: Drawn) -> None:
-        records, result = part.checked.batch.records, part.result
-        self.counts.update(result.counts)
-        self.counts["empty"] += sum(not record.text.strip() for record in records)
-        self.lengths.update(result.words)
-        self.documents += len(records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,31 +345,118 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """What came out for a batch; nobody sees it who has no receipt."""
-
-    checked: Checked
-    result: BatchRelease
-
-    def texts(self, receipt: Receipt) -> list[Any]:
-        """The released texts, one a record; None where one was missing and may show."""
-        if not any(part is self for part in receipt.parts):
-            raise ParameterError("these texts were not charged: give the receipt that covers them")
-        return self.checked.batch.released(self.result.texts)
-
-
-@dataclass(frozen=True, slots=True)
 class Receipt:
     """What was charged, or what nobody counts. Made by :meth:`Stream.charge`."""
 
     parts: tuple[Checked | Drawn, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What came out for a batch; nobody sees it who has no receipt."""
+
+    checked: Checked
+    _result: BatchRelease = field(repr=False)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """How many each text took."""
+        return self._result.words
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """What each draw was bound to besides key, id, text and settings."""
+        return self._result.bases
+
+    def texts(self, receipt: Receipt) -> list[Any]:
+        """The released texts, one a record; None where one was missing and may show."""
+        if not any(part is self for part in receipt.parts):
+            raise ParameterError("these texts were not charged: give the receipt that covers them")
+        return self.checked.batch.released(self._result.texts)
+
+    def count(self, stream: Stream) -> None:
+        """Add what became of the words to what the owner is told."""
+        records = self.checked.batch.records
+        stream.counts.update(self._result.counts)
+        stream.counts["empty"] += sum(not record.text.strip() for record in records)
+        stream.lengths.update(self.draws)
+        stream.documents += len(records)
+
+
+class ColumnLook:
+    """What the columns tell that were named to be copied, by the first rows: for a warning.
+
+    >>> from inkblur.files.delimited import FieldCells
+    >>> look = ColumnLook()
+    >>> born = FieldCells(("born", "stars"), (), [[str(1960 + n), "5"] for n in range(20)])
+    >>> look.read(Batch(tuple(Record(str(n), "a text") for n in range(20)), born))
+    >>> look.telling
+    {'born': 'nearly every value differs, so it may tell whose a text is'}
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._values: defaultdict[str, list[str]] = defaultdict(list)
+        self._holding: Counter[str] = Counter()  # values of a column that hold a text of their row
+
+    @property
+    def done(self) -> bool:
+        """Whether enough rows were seen."""
+        return self.rows >= ROWS
+
+    def read(self, batch: Batch) -> None:
+        """The next rows of a file; those after its first thousand are passed over."""
+        for row, cells in enumerate(islice(batch.columns.others(), max(0, ROWS - self.rows))):
+            texts: list[str] | None = None
+            for name, value in cells:
+                if texts is None:
+                    records = batch.records[row * batch.width : (row + 1) * batch.width]
+                    texts = [_letters(record.text) for record in records]
+                written = "" if value is None else str(value)
+                letters = _letters(written)
+                self._values[name].append(written)
+                self._holding[name] += any(
+                    len(text) >= _FEWEST_LETTERS and text in letters for text in texts
+                )
+        self.rows += len(batch)
+
+    @property
+    def telling(self) -> dict[str, str]:
+        """The columns that tell whose a text is, or what it says, each with the reason."""
+        reasons: dict[str, str] = {}
+        for name, values in self._values.items():
+            filled = [value for value in values if value.strip()]
+            if 10 * self._holding[name] > len(values):
+                reasons[name] = "it holds the words of the texts"
+            elif len(filled) >= _FEWEST_ROWS and 10 * len(set(filled)) >= 9 * len(filled):
+                reasons[name] = "nearly every value differs, so it may tell whose a text is"
+        return reasons
+
+
+def warn_of(telling: Mapping[str, str]) -> None:
+    """The warnings, where no summary says them: of the line that called the library."""
+    for line in warning_lines(telling):
+        warnings.warn(line, stacklevel=4)
+
+
+def _letters(text: str) -> str:
+    """The letters alone, as if nothing stood between them."""
+    return "".join(filter(str.isalpha, folded(text)))
+
+
 def refuse_repeat(seen: Occurrences, batch: Batch, column: str, name: str = "") -> None:
-    """Raise where a row of the file of this name has an id that another had."""
-    repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
+    """Raise where a row of the file of this name has no id, or one that another had."""
+    of_file = f" of {name}" if name else ""
+    ids = [record.id for record in batch.records[:: batch.width]]
+    missing = next((row for row, id in enumerate(ids) if not id.strip()), None)
+    if missing is not None:
+        raise InputError(
+            f"{batch.place(missing)}{of_file} has an empty id in column {column!r}; fill it in, or "
+            "leave out `id_column=`"
+        )
+    repeat = seen.repeat(ids)
     if repeat is not None:
-        place = batch.place(repeat) + (f" of {name}" if name else "")
+        place = batch.place(repeat) + of_file
         raise InputError(
             f"{place} repeats an id of column {column!r}: equal texts under one id would be given "
             "the same noise. Ids must differ, or leave out `id_column=`"
@@ -476,7 +568,7 @@ class Account:
             checked.stream.release.privatizer,
         )
         if isinstance(part, Drawn):
-            draws, bases = part.result.words, part.result.bases
+            draws, bases = part.draws, part.bases
         else:
             reading = made.read(batch.texts)
             draws, bases = reading.draws, reading.bases

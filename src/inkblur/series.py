@@ -13,13 +13,12 @@ import numpy as np
 
 from inkblur.errors import ParameterError, PrivacyError
 from inkblur.files.delimited import FieldCells
-from inkblur.files.identifiers import ROWS, telling_of, warn_of
 from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
-from inkblur.release import Columns, Limits, prepare
+from inkblur.release import ROWS, ColumnLook, Columns, Limits, prepare, warn_of
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind, counted, is_missing, names_rows
@@ -87,9 +86,11 @@ def privatize(
     if names_rows(texts):
         _check_index(texts, spec)
     rows, back = _opened(texts)
-    names = [""] * len(rows) if ids is None else list(map(str, ids))
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable | None):
+        raise ParameterError(f"ids must be a list of names, one for each text, not {ids!r}")
     if ids is not None and any(map(is_missing, ids)):
         raise ParameterError("some of the ids are missing: name every text")
+    names = [""] * len(rows) if ids is None else list(map(str, ids))
     if len(names) != len(rows) or (ids is not None and len(set(names)) != len(names)):
         raise ParameterError(
             f"ids must be {counted(len(rows), 'different name')}, one for each text"
@@ -177,7 +178,9 @@ def _check_index(texts: Any, spec: ReleaseSpec) -> None:
     rows = first.index if index.nlevels > 1 else zip(first.index, strict=True)
     records = [Record("", text or "") for text in _checked(first.tolist())]
     cells = FieldCells(tuple(levels), (), [list(map(str, row)) for row in rows])
-    warn_of(telling_of(Batch(tuple(records), cells)))
+    look = ColumnLook()
+    look.read(Batch(tuple(records), cells))
+    warn_of(look.telling)
 
 
 def _pandas(like: Any, out: list[Text]) -> Any:

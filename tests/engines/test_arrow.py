@@ -382,7 +382,7 @@ def test_an_id_that_repeats_in_a_batch_is_refused(
 ) -> None:
     """Equal texts under one id would come out alike, as they do nowhere else."""
     batch = one_batch(pa.concat_tables([table, table[:1]]))
-    with pytest.raises(InputError, match="column 'id' repeats an id"):
+    with pytest.raises(InputError, match="repeats an id of column 'id'"):
         release(batch, spec)
     assert ledger.history() == []
 

@@ -34,7 +34,8 @@ MIXED = {
         x for text in TEXTS for x in (text, *["hi"] * 4)
     ],
     "some": [*OTHERS, *TEXTS[:50]],
-    "few": TEXTS[:20],
+    "few of its own": TEXTS[:20],
+    "one of its own": TEXTS[:1],
 }
 
 
@@ -100,21 +101,21 @@ DOORS = (by_list, by_file, by_batch, by_plan, by_desk, by_transformer)
 def test_no_door_releases_the_texts_that_the_pool_is_made_of(
     door: Callable[[ReleaseSpec, list[str], Path], None], spec: ReleaseSpec, tmp_path: Path
 ) -> None:
-    for which in ("its own", "its own between texts too short for a pool"):
+    for which in ("its own", "its own between texts too short for a pool", "few of its own"):
         with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
             door(spec, MIXED[which], tmp_path)
     with inkblur.open_ledger() as ledger:
         assert not [
             each for each in ledger.history() if each["records"] and each["state"] != "void"
         ]
-    for which in ("some", "few"):
+    for which in ("some", "one of its own"):
         door(spec, MIXED[which], tmp_path)
 
 
 def test_a_file_is_judged_by_as_many_long_texts_as_short_ones(
     spec: ReleaseSpec, tmp_path: Path
 ) -> None:
-    """Few of these come in one batch, and of fewer than 50 nothing is said."""
+    """Few of these come in one batch."""
     texts = [f"{text} " * 300 for text in TEXTS]
     write_pool(tmp_path / "toy.pool", build_pool(texts, TABLE))
     with pytest.raises(PrivateCalibration, match="built from the texts being protected"):

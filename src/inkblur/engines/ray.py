@@ -12,9 +12,8 @@ import ray
 from ray.data import ActorPoolStrategy, Dataset
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
-from inkblur.files.identifiers import ROWS
 from inkblur.files.occurrences import Occurrences
-from inkblur.release import Limits
+from inkblur.release import ROWS, Limits
 from inkblur.spec import ReleaseSpec
 
 _BLOCKS = 4  # for each actor, so that none waits long for the last one

@@ -12,8 +12,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
-from inkblur.files.identifiers import ROWS
-from inkblur.release import Limits
+from inkblur.release import ROWS, Limits
 from inkblur.spec import ReleaseSpec
 
 

@@ -6,7 +6,7 @@ away, and what is shown stands beside the true text, so it is no release and mus
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,7 @@ from inkblur.documents.risks import MEASURED_ON, ThreeRisks, three_risks
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.word_shares import FunctionWords, copied_words
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError, ParameterError, WeakSetting
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
+from inkblur.errors import InputError, ParameterError, PrivateCalibration, WeakSetting
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
@@ -31,7 +30,7 @@ from inkblur.files.summary import draws_a_text, not_copied_line
 from inkblur.guarantees import Guarantee
 from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
-from inkblur.release import refuse_repeat, without_public
+from inkblur.release import ColumnLook, refuse_repeat, without_public
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import POOL_EPSILONS, ReleaseSpec
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength, counted
@@ -190,7 +189,7 @@ def preview_file(
     known = np.resize(ids, _WORDS) if len(ids) else ids  # few words are drawn several times
     drawn = sum(i != NULL_ID for i in entering)
     expected = _Words(known, drawn, *copied_words(counts))
-    read = _Read(counts, lengths, expected)
+    read = _Read(counts, lengths, expected, extract.first)
     looks, missing, pool = _looks(_at_strengths(spec, epsilons), table, shown, read)
     return Preview(
         source=opened.name,
@@ -217,11 +216,13 @@ class _Extract:
     rows: int
     complete: bool
     texts: list[str]  # none of them blank
+    first: list[str]  # of the first rows, all of them
     telling: dict[str, str]
 
 
 def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
-    values: ColumnValues = defaultdict(list)
+    look = ColumnLook()
+    first: list[str] = []
     kept: list[tuple[str, ...]] = []
     stride = 1
     rows = characters = 0
@@ -238,8 +239,10 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
             left_out |= len(batch) < len(whole)
         else:
             refuse_corpus(batch.records, table.corpus, ADAPTED)
-        collect_values(batch, ROWS - rows, values)
         texts = batch.texts
+        if not look.done:
+            first += texts
+        look.read(batch)
         characters += sum(map(len, texts))
         for row in range(-rows % stride, len(batch), stride):
             kept.append(tuple(texts[row * batch.width : (row + 1) * batch.width]))
@@ -252,7 +255,7 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
         if not rows:
             why = "all are in the public corpus" if left_out else "it has no rows"
         raise InputError(f"{source.name} has no text to look at: {why}")
-    return _Extract(rows, complete, filled, telling_columns(values))
+    return _Extract(rows, complete, filled, first, look.telling)
 
 
 def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[ReleaseSpec]:
@@ -291,7 +294,8 @@ def _looks(
             measured = _of_words(blur, read.words, rng)
         try:
             blur.refuse_weak(accept_weak=spec.accept_weak)
-        except WeakSetting as error:
+            blur.refuse_own(read.first, len(spec.columns))
+        except (WeakSetting, PrivateCalibration) as error:
             refusal = str(error)
         drawn = blur.release_batch(records, rng.next_child("preview")).texts
         epsilon = float(blur.mechanism.parameters["epsilon"])
@@ -310,6 +314,7 @@ class _Read:
     counts: Counter[str]
     lengths: Counter[int]  # texts by the number of words that a release draws for them
     words: _Words
+    first: list[str]  # texts, row after row
 
 
 @dataclass(frozen=True, slots=True)

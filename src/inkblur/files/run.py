@@ -54,18 +54,17 @@ def run(
     if made.length is not None:  # however short the texts, so many words are drawn for each
         batch_records = max(1, min(batch_records, piece // made.length))
     batches = source.batches(batch_records, LETTERS * piece)
-    checked = (each for batch in batches if (each := stream.check(batch)).batch.records)
     with (
         one_thread(),  # the workers are threads enough
         no_collection(),
         # Whoever stops the run closes the ledger next: nothing may be charged or drawn any more.
-        closing(_drawn(_looked_at(checked, stream), stream.release, workers, copies)) as drawn,
+        closing(_drawn(stream.check_all(batches), stream.release, workers, copies)) as drawn,
         closing(_charged(drawn, stream)) as results,
     ):
         words = documents = 0
         for number, (part, texts) in enumerate(results, 1):
             sink.write(part.checked.batch, texts)
-            words += sum(part.result.words)
+            words += sum(part.draws)
             documents += len(texts)
             on_batch(words, documents)
             if number % _COLLECTED == 0:
@@ -100,19 +99,6 @@ def _charged(drawn: Iterator[Drawn], stream: Stream) -> Generator[tuple[Drawn, l
         ):
             for part in group:
                 yield part, part.texts(receipt)
-
-
-def _looked_at(checked: Iterator[Checked], stream: Stream) -> Iterator[Checked]:
-    """The same, held back while the first rows are looked at: a refusal comes before any output,
-    which a pipe shows at once.
-    """
-    waiting: list[Checked] = []
-    for part in checked:
-        waiting.append(part)
-        if not stream.looking:
-            yield from waiting
-            waiting = []
-    yield from waiting
 
 
 def _groups(results: Iterator[Drawn]) -> Iterator[list[Drawn]]:

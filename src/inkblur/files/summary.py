@@ -16,7 +16,6 @@ from inkblur.documents.risks import ThreeRisks, three_risks, unmeasured
 from inkblur.documents.word_shares import Coverage, Survival, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
-from inkblur.files.identifiers import warning_lines
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.rng import Rng
@@ -78,6 +77,11 @@ class Fate:
             "copied": list(self.copied),
             "not_copied": list(self.not_copied),
         }
+
+
+def warning_lines(telling: Mapping[str, str]) -> list[str]:
+    """What copied columns tell, a sentence for each."""
+    return [f"the column {name!r} is copied: {why}" for name, why in telling.items()]
 
 
 def not_copied_line(names: Sequence[str]) -> str:

@@ -118,8 +118,7 @@ def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:
     stream = release.stream()
     ids: list[str] = []
     rows: list[Terms] = []
-    for batch in source.batches(_RECORDS, _CHARACTERS):
-        checked = stream.check(batch)
+    for checked in stream.check_all(source.batches(_RECORDS, _CHARACTERS)):
         drawn = stream.draw(checked)
         rows += drawn.texts(stream.charge(drawn))
         first = len(ids)

@@ -18,7 +18,8 @@ OWN_SOURCE = (
     "the pool was built from the texts being protected, which would be released unchanged; "
     "build it from other, public texts"
 )
-_FEWEST = 50  # texts that are judged
+_MANY = 50  # texts that are judged however short they are
+_WORDS = 6  # of a text whose repetition is no accident, where there are fewer
 _LOOKED_AT, _TIMES = 100, 10  # texts at a time, and how often: it takes as long as drawing them
 
 
@@ -68,9 +69,10 @@ class PoolPrivatizer(AnyTextPrivatizer):
         """Raise where most texts of a column, or of their sentences, stand in the pool: it was made
         from them then. The texts of a row follow each other.
 
-        100 texts are looked at, and more where few of those could stand in a pool. Fewer than 50
-        texts or sentences are not judged. One that happens to stand there comes out like any other:
-        refusing it would tell that it does.
+        100 texts are looked at, and more where few of those could stand in a pool. Of fewer than 50
+        texts or sentences those of six words or more are judged, because anybody may have written
+        the others. One alone that happens to stand there comes out like any other: refusing it
+        would tell that it does.
         """
         for column in range(columns):
             mine = texts[column::columns]
@@ -87,9 +89,11 @@ class PoolPrivatizer(AnyTextPrivatizer):
         for first in range(min(step, _TIMES)):
             found = (part for text in texts[first::step] for part in parts(text))
             mine.update(text.lower() for text in clean(found, identifiers).texts)
-            if len(mine) >= _FEWEST:
+            if len(mine) >= _MANY:
                 break
-        return len(mine) >= _FEWEST and 2 * int(pool.holds(mine).sum()) > len(mine)
+        if len(mine) < _MANY:
+            mine = {text for text in mine if len(text.split()) >= _WORDS}
+        return len(mine) > 1 and 2 * int(pool.holds(mine).sum()) > len(mine)
 
     def read(self, texts: Sequence[str]) -> Reading:
         """Where the texts lie among those of the pool."""
