@@ -24,10 +24,9 @@ EDGES = {
     "processes": "",
     "cache": "atomic_file",
     "protocols": "guarantees",
-    "embeddings": "atomic_file cache",
+    "embeddings": "atomic_file cache documents",  # adaptation reads texts as releases do
     "mechanisms": "atomic_file cache embeddings guarantees protocols",
     "documents": "embeddings guarantees mechanisms",
-    "adaptation": "documents embeddings",
     "pools": "documents embeddings guarantees mechanisms",
     "spec": "documents embeddings files mechanisms pools",
     "ledger": "",
@@ -41,11 +40,10 @@ EDGES = {
     "arrow": "arrow_worker files guarantees ledger release spec",
     "desk": "documents files guarantees ledger pools release spec",
     "engines": "arrow files release spec",
-    "evaluation": "adaptation atomic_file documents embeddings files guarantees mechanisms pools "
-    "release spec",
+    "evaluation": "atomic_file documents embeddings files guarantees mechanisms pools release spec",
     "service": "arrow atomic_file desk documents embeddings evaluation files guarantees ledger "
     "mechanisms pools release spec",
-    "cli": "adaptation atomic_file cache documents embeddings evaluation files guarantees ledger "
+    "cli": "atomic_file cache documents embeddings evaluation files guarantees ledger "
     "mechanisms pools release service spec",
     "__main__": "cli",
 }

@@ -1,12 +1,14 @@
 """Where each public name lives: read by type checkers, and by `__init__.py` to load it."""
 
-from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
-from inkblur.embeddings import Embedding, import_embedding, load_embedding
+from inkblur.embeddings.adaptation import adapt_embedding
+from inkblur.embeddings.loading import import_embedding
+from inkblur.embeddings.store import load_embedding
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import (
     BudgetExceeded,
     EmbeddingError,

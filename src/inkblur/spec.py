@@ -428,7 +428,7 @@ class ReleaseSpec:
 
     def table(self) -> Embedding:
         """The public word vectors that it names, checked against `embedding_sha256`."""
-        from inkblur.embeddings.loading import load_embedding
+        from inkblur.embeddings.store import load_embedding
 
         table = load_embedding(
             self.embedding, vocabulary=None if self.vocabulary is None else Path(self.vocabulary)

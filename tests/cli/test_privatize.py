@@ -19,8 +19,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
-from inkblur.embeddings.loading import load_embedding
-from inkblur.embeddings.store import write_store
+from inkblur.embeddings.store import load_embedding, write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.files.run import run as plain
 from inkblur.ledger import open_ledger

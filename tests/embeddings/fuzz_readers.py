@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from inkblur import load_embedding
-from inkblur.embeddings import Embedding
-from inkblur.embeddings.frequencies import read_frequencies
 from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.word_lists import read_frequencies
 from inkblur.errors import InkblurError
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
 
@@ -61,8 +61,6 @@ FORMATS: dict[str, tuple[str, Callable[[Path], None], Callable[[Path], object]]]
     "word2vec": ("x.vec", text_writer(header=True), load_embedding),
     "binary": ("x.bin", write_binary, load_embedding),
     "gzip": ("x.gz", text_writer(header=True), load_embedding),
-    "bzip2": ("x.bz2", text_writer(header=True), load_embedding),
-    "zip": ("x.zip", text_writer(header=False), load_embedding),
     "npy": ("x.npy", write_npy, load_embedding),
     "counts": ("x.txt", write_counts, read_frequencies),
 }

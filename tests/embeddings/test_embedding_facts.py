@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from inkblur import load_embedding
-from inkblur.embeddings import Embedding, summarize
+from inkblur.embeddings.table import Embedding
 
 DATA = os.environ.get("INKBLUR_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="set INKBLUR_DATA to the folder of real data")
@@ -36,7 +36,7 @@ def spearman(table: Embedding, pairs: Path) -> float:
 
 def test_glove() -> None:
     table = vectors("glove-6b-300d.npy")
-    facts = summarize(table)
+    facts = table.summary()
     assert table.vectors.shape == (65205, 300)
     assert table.vectors.dtype == np.float32
     assert (round(facts["norm_mean"], 3), round(facts["norm_sd"], 3)) == (6.510, 0.772)
@@ -44,7 +44,7 @@ def test_glove() -> None:
 
 def test_word2vec() -> None:
     table = vectors("word2vec-googlenews-300d.npy")
-    facts = summarize(table)
+    facts = table.summary()
     assert table.vectors.shape == (7895, 300)
     assert (round(facts["norm_mean"], 3), round(facts["norm_sd"], 3)) == (2.927, 0.475)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from inkblur import load_embedding
-from inkblur.embeddings import Embedding, verify
 from inkblur.embeddings.store import open_store, write_store
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, OutputError
 from inkblur.types import Vectors
 
@@ -43,7 +43,7 @@ def test_any_table_comes_back_whole(
     assert (back.words, back.name, back.provenance) == (tuple(words), "any", {"k": ["v", 1]})
     assert back.vectors.tobytes() == vectors.tobytes()
     assert back.sha256 == table.sha256
-    verify(back)
+    back.verify()
 
 
 def test_quantized_tables_come_back_whole(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_quantized_tables_come_back_whole(tmp_path: Path) -> None:
     write_store(tmp_path / "q.ink", table, quantized=(codes, scale))
     back = open_store(tmp_path / "q.ink")
     assert back.vectors.tobytes() == table.vectors.tobytes()
-    verify(back)
+    back.verify()
     with pytest.raises(EmbeddingError, match="do not decode"):
         write_store(tmp_path / "q.ink", table, quantized=(codes, scale * 2))
 
@@ -81,7 +81,7 @@ def test_damaged_files_are_refused_or_fail_verification(tmp_path: Path) -> None:
         same = table.words == small().words and np.array_equal(table.vectors, small().vectors)
         if not same or table.sha256 != small().sha256:
             with pytest.raises(EmbeddingError, match="is damaged: its content has"):
-                verify(table)
+                table.verify()
 
 
 def test_other_arrow_files_are_refused(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 import numpy as np
-from inkblur.embeddings import Embedding
+from inkblur.embeddings.table import Embedding
 from inkblur.embeddings.store import write_store
 from inkblur.errors import OutputError
 table = Embedding([str(i) for i in range(1000)], np.ones((1000, 300)), name="x")

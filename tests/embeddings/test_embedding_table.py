@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.embeddings import Embedding
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError
 from inkblur.types import NULL_ID
 

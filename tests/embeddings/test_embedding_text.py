@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from inkblur import load_embedding
-from inkblur.embeddings import stream
+from inkblur.embeddings import vector_files
 from inkblur.embeddings.text import NumberLines
 from inkblur.errors import EmbeddingError
 from tests.embeddings.vector_files import as_text, packed, sample
@@ -111,8 +109,8 @@ def test_bad_text_is_refused_with_its_line(tmp_path: Path, content: bytes, messa
 def test_errors_name_the_right_line_beyond_the_first_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "BLOCK", 64)
-    monkeypatch.setattr(stream.ByteSource.peek, "__defaults__", (100,))
+    monkeypatch.setattr(vector_files, "BLOCK", 64)
+    monkeypatch.setattr(vector_files.ByteSource.peek, "__defaults__", (100,))
     words, vectors = sample(300, 3)
     whole = as_text(words, vectors)
     table = load_embedding(packed(tmp_path / "x.txt", whole))
@@ -125,8 +123,8 @@ def test_errors_name_the_right_line_beyond_the_first_block(
 
 
 def test_an_endless_line_is_no_vector_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "BLOCK", 64)
-    monkeypatch.setattr(stream, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(vector_files, "BLOCK", 64)
+    monkeypatch.setattr(vector_files, "LONGEST_LINE", 1000)
     with pytest.raises(EmbeddingError, match="has a line of over"):
         load(tmp_path, b"a 1 2\n" + b"b" * 5000)
 
@@ -150,11 +148,10 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
         load(tmp_path, as_text(words, vectors))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zip"])
 @pytest.mark.parametrize("header", [True, False])
-def test_packed_files(tmp_path: Path, suffix: str, header: bool) -> None:
+def test_packed_files(tmp_path: Path, header: bool) -> None:
     words, vectors = sample(50, 4)
-    path = packed(tmp_path / f"x.txt{suffix}", as_text(words, vectors, header=header))
+    path = packed(tmp_path / "x.txt.gz", as_text(words, vectors, header=header))
     table = load_embedding(path)
     np.testing.assert_array_equal(table.vectors, vectors)
     assert table.name == "x"
@@ -162,48 +159,23 @@ def test_packed_files(tmp_path: Path, suffix: str, header: bool) -> None:
     assert load_embedding(misnamed).sha256 == table.sha256
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zip"])
-def test_packed_files_cut_short(tmp_path: Path, suffix: str) -> None:
+def test_packed_files_that_are_damaged(tmp_path: Path) -> None:
     noise = np.random.default_rng(1).integers(0, 10**6, (5000, 5))
-    path = packed(tmp_path / f"x.txt{suffix}", as_text(sample(5000)[0], noise.astype(np.float32)))
-    path.write_bytes(path.read_bytes()[:-3000])
+    path = packed(tmp_path / "x.txt.gz", as_text(sample(5000)[0], noise.astype(np.float32)))
+    content = path.read_bytes()
+    path.write_bytes(content[:-3000])
     with pytest.raises(EmbeddingError, match=r"is damaged or cut short: .* download it again"):
         load_embedding(path)
-
-
-def test_packed_files_with_a_changed_byte(tmp_path: Path) -> None:
-    words, vectors = sample(500)
-    for suffix in (".gz", ".bz2", ".zip"):
-        path = packed(tmp_path / f"x.txt{suffix}", as_text(words, vectors))
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 0xFF
-        path.write_bytes(content)
-        # bzip2 notices before it hands anything out; the others may hand out damaged text first
-        message = "is damaged or cut short" if suffix == ".bz2" else None
-        with pytest.raises(EmbeddingError, match=message):
-            load_embedding(path)
-
-
-@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_zip_of_any_compression_with_a_changed_byte(tmp_path: Path, kind: int) -> None:
-    path = tmp_path / "x.zip"
-    with zipfile.ZipFile(path, "w", kind) as archive:
-        archive.writestr("x.txt", as_text(*sample(50)))
-    content = path.read_bytes()
-    for place in range(0, len(content), len(content) // 60):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
-        with suppress(EmbeddingError):  # and nothing else is raised
-            load_embedding(path)
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_zip_holds_exactly_one_file(tmp_path: Path, count: int) -> None:
-    path = tmp_path / "x.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for i in range(count):
-            archive.writestr(f"{i}.txt", "a 1 2\n")
-    with pytest.raises(EmbeddingError, match=f"holds {count} files, expected exactly one"):
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :])
+    with pytest.raises(EmbeddingError):
         load_embedding(path)
+
+
+@pytest.mark.parametrize("magic", [b"BZh91AY&SY", b"PK\x03\x04", b"PK\x05\x06"])
+def test_other_packings_are_refused(tmp_path: Path, magic: bytes) -> None:
+    with pytest.raises(EmbeddingError, match="unpack it first"):
+        load(tmp_path, magic + b"a 1 2\nb 3 4\n")
 
 
 def test_a_pipe_is_refused() -> None:

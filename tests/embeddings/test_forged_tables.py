@@ -17,8 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from inkblur.embeddings import Embedding, remembered, store
-from inkblur.embeddings.store import open_store, write_store
+from inkblur.embeddings import store
+from inkblur.embeddings.store import file_identity, open_store, recall, write_store
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError
 
 DAY = 86_400
@@ -26,7 +27,7 @@ DAY = 86_400
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(remembered, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(store, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -131,7 +132,7 @@ def test_a_file_is_hashed_once_and_again_after_any_write(
     open_store(path)
     open_store(path)
     assert len(hashed) == 2  # written a moment ago: too fresh to be remembered
-    monkeypatch.setattr(remembered, "_SETTLED", -DAY)
+    monkeypatch.setattr(store, "_SETTLED", -DAY)
     open_store(path)
     assert open_store(path).sha256 == Embedding(["a", "b"], np.eye(2), name="y").sha256
     assert len(hashed) == 3
@@ -150,15 +151,15 @@ def test_a_file_is_hashed_once_and_again_after_any_write(
 def test_a_memory_that_others_can_write_is_not_believed(
     tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "_SETTLED", -DAY)
+    monkeypatch.setattr(store, "_SETTLED", -DAY)
     path = tmp_path / "x.ink"
     write_store(path, Embedding(["a", "b"], np.eye(2), name="x"))
     open_store(path)
-    which = remembered.identity(path)
-    assert remembered.recall(which) is not None
+    which = file_identity(path)
+    assert recall(which) is not None
     (kept,) = (own_cache / "tables").iterdir()
     kept.chmod(0o666)
-    assert remembered.recall(which) is None
+    assert recall(which) is None
 
 
 def test_words_with_line_ends_do_not_share_a_fingerprint() -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from inkblur import load_embedding
-from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.embeddings import Embedding, import_embedding, verify
-from inkblur.embeddings.frequencies import LAST_WORD, read_frequencies, zipf_counts
+from inkblur.embeddings.adaptation import adapt_embedding
+from inkblur.embeddings.loading import import_embedding
 from inkblur.embeddings.store import open_store, write_store
+from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.word_lists import LAST_WORD, read_frequencies, zipf_counts
 from inkblur.errors import EmbeddingError
 
 WORDS = ["the", "cat", "sat", "zyzzy"]
@@ -40,8 +41,8 @@ def test_a_file_of_counts_and_a_file_of_ranks(tmp_path: Path) -> None:
     loaded = load_embedding(tmp_path / "toy.txt", frequencies=counted)
     assert loaded.counts is not None
     assert loaded.counts.tolist() == [900, 34, 1]
-    done = import_embedding(tmp_path / "toy.txt", tmp_path / "toy.ink", frequencies=counted)
-    assert open_store(done.path).sha256 == loaded.sha256
+    import_embedding(tmp_path / "toy.txt", tmp_path / "toy.ink", frequencies=counted)
+    assert open_store(tmp_path / "toy.ink").sha256 == loaded.sha256
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_every_way_to_a_table_keeps_counts(tmp_path: Path, largest: int) -> None
     path = tmp_path / "toy.ink"
     write_store(path, made)
     opened = open_store(path)
-    verify(opened)
+    opened.verify()
     adapted = adapt_embedding(made, ["the cat", "sat cat", "the"], {"topic": ["a", "b", "a"]})
     for other in (opened, load_embedding(path, name="renamed"), adapted, adapted.unguarded()):
         assert other.counts is not None

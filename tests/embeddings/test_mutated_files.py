@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from inkblur import load_embedding
-from inkblur.embeddings import Embedding
 from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError
 from tests.embeddings.fuzz_readers import FORMATS
 

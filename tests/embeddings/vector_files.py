@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,16 +35,7 @@ def as_binary(words: Sequence[bytes], vectors: Vectors, *, newline: bytes = b"\n
 
 def packed(path: Path, content: bytes) -> Path:
     """Write `content` as the path's suffix says."""
-    match path.suffix:
-        case ".gz":
-            path.write_bytes(gzip.compress(content))
-        case ".bz2":
-            path.write_bytes(bz2.compress(content))
-        case ".zip":
-            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr("vectors.txt", content)
-        case _:
-            path.write_bytes(content)
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return path
 
 

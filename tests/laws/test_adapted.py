@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from inkblur import Exponential, Laplace, Privatizer
-from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.documents import analysis, tokens
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.tokens import Token, tokenize
 from inkblur.documents.vectorizer import Vectorizer
+from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.files import open_sink, open_source

@@ -16,9 +16,8 @@ from scipy import stats
 from scipy.linalg import helmert
 
 from inkblur import ReleaseSpec, make_mechanism
-from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.embeddings.adaptation import Adaptation, LabelColumn
-from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.adaptation import adapt_embedding
+from inkblur.embeddings.table import Adaptation, Embedding, LabelColumn
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.class_staircase import (
     ClassSets,

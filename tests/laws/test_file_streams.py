@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from inkblur import Laplace, Privatizer
-from inkblur.adaptation.adapt import adapt_embedding
+from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivateCalibration
 from inkblur.files import open_sink, open_source

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.adaptation.adapt import adapt_embedding
+from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms import make_mechanism

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inkblur import Laplace
-from inkblur.adaptation.adapt import adapt_embedding
+from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.types import Metric

@@ -19,9 +19,9 @@ import numpy as np
 import wordlist
 from numpy.typing import NDArray
 
-from inkblur.embeddings.frequencies import zipf_counts
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.word_lists import zipf_counts
 
 WORDS = 56_700  # with 200 dimensions and counts, 12.2 MB
 DIMENSION = 200

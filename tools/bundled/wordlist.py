@@ -25,7 +25,7 @@ from typing import Any
 
 from pyarrow import parquet
 
-from inkblur.embeddings.frequencies import ZIPF_SHIFT
+from inkblur.embeddings.word_lists import ZIPF_SHIFT
 
 WORD = re.compile(r"(?=.{1,24}$)[a-z]+(?:'[a-z]+)*$")
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*")

@@ -29,7 +29,7 @@ from inkblur.types import counted, whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inkblur.embeddings import Embedding
+    from inkblur.embeddings.table import Embedding
     from inkblur.evaluation.audit import Audit
     from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism

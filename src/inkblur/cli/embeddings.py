@@ -15,7 +15,7 @@ from inkblur.cli.texts import TextColumn, read_columns
 from inkblur.types import counted
 
 if TYPE_CHECKING:
-    from inkblur.embeddings.stream import Progress
+    from inkblur.embeddings.store import Progress
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,25 +38,28 @@ def list_command(
 
     Pass a name from the first column to --embedding or load_embedding().
     """
-    from inkblur.embeddings import available
+    from inkblur.embeddings.loading import available
+    from inkblur.embeddings.store import load_embedding
+    from inkblur.errors import EmbeddingError
 
     with plain_errors():
-        found = available(directory)
-        readable = [item for item in found if not item.problem]
+        rows, problems = [], []
+        for name in available(directory):
+            try:
+                table = load_embedding(name)
+            except EmbeddingError as error:
+                problems.append(str(error))
+                continue
+            rows.append({"name": name, "words": len(table), "dimension": table.dimension})
         if as_json:
-            rows = [
-                {"name": item.name, "words": item.words, "dimension": item.dimension}
-                for item in readable
-            ]
             typer.echo(json.dumps(rows, ensure_ascii=False))
-        elif readable:
-            width = max(len(item.name) for item in readable)
+        elif rows:
+            width = max(len(str(row["name"])) for row in rows)
             typer.echo(f"{'name':{width}}  {'words':>9}  dimension")
-            for item in readable:
-                typer.echo(f"{item.name:{width}}  {item.words:>9,}  {item.dimension:>9}")
-        for item in found:
-            if item.problem:
-                talk.print(f"left out: {item.problem}", markup=False)
+            for row in rows:
+                typer.echo(f"{row['name']:{width}}  {row['words']:>9,}  {row['dimension']:>9}")
+        for problem in problems:
+            talk.print(f"left out: {problem}", markup=False)
 
 
 @app.command("info", epilog="Example: inkblur embeddings info glove.ink --verify")
@@ -72,14 +75,14 @@ def info_command(
     as_json: AsJson = False,
 ) -> None:
     "Describe an embedding: size, fingerprint, vector lengths, provenance."
-    from inkblur.embeddings import load_embedding, summarize, verify
+    from inkblur.embeddings.store import load_embedding
 
     with plain_errors():
         with _bar("reading") as on_progress:
             embedding = load_embedding(source, format=format, on_progress=on_progress)
         if check:
-            verify(embedding)
-        facts = summarize(embedding)
+            embedding.verify()
+        facts = embedding.summary()
         if as_json:
             typer.echo(json.dumps({**facts, "verified": check}, ensure_ascii=False))
             return
@@ -125,17 +128,17 @@ def import_command(
 ) -> None:
     """Convert a file of word vectors to an .ink file, which opens instantly.
 
-    Reads word2vec text and binary, GloVe and fastText .vec, plain or as .gz, .bz2 or .zip.
+    Reads word2vec text and binary, GloVe and fastText .vec, plain or as .gz.
 
     Reads .npy with a word list beside it: X.npy with X.vocab.txt, X.words.txt or X.txt.
 
     The vocabulary must be public: never one taken from the texts to be protected.
     """
-    from inkblur.embeddings import import_embedding, summarize
+    from inkblur.embeddings.loading import import_embedding
 
     with plain_errors():
         with _bar("importing") as on_progress:
-            done = import_embedding(
+            table = import_embedding(
                 source,
                 dest,
                 limit=limit,
@@ -145,17 +148,15 @@ def import_command(
                 frequencies=frequencies,
                 on_progress=on_progress,
             )
-        table, norm = done.embedding, summarize(done.embedding)["norm_mean"]
+        counts = table.provenance
+        duplicates = counted(counts.get("duplicates_dropped", 0), "duplicate")
         talk.print(
-            f"{dest}: {len(table):,} words x {table.dimension}, "
-            f"{counted(done.duplicates, 'duplicate')} dropped, mean norm {norm:.3f}, "
-            f"{done.seconds:.1f} s",
+            f"{dest}: {len(table):,} words x {table.dimension}, {duplicates} dropped, mean norm "
+            f"{table.summary()['norm_mean']:.3f}",
             markup=False,
         )
-        if done.not_utf8:
-            words = counted(
-                done.not_utf8, "word that is not UTF-8 was", "words that are not UTF-8 were"
-            )
+        if not_utf8 := counts.get("not_utf8_skipped", 0):
+            words = counted(not_utf8, "word that is not UTF-8 was", "words that are not UTF-8 were")
             talk.print(f"{words} left out", markup=False)
 
 
@@ -209,9 +210,9 @@ def adapt(
     Example: inkblur embeddings adapt bundled --corpus public.csv --label-column topic -o topic.ink
     """
     with plain_errors():
-        from inkblur.adaptation.adapt import adapt_embedding
-        from inkblur.embeddings.loading import check_dest, load_embedding
-        from inkblur.embeddings.store import write_store
+        from inkblur.embeddings.adaptation import adapt_embedding
+        from inkblur.embeddings.loading import check_dest
+        from inkblur.embeddings.store import load_embedding, write_store
         from inkblur.errors import InputError
 
         check_dest(output, base)

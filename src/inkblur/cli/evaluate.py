@@ -14,7 +14,7 @@ from inkblur.cli.console import data as out
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
-    from inkblur.embeddings import Embedding
+    from inkblur.embeddings.table import Embedding
     from inkblur.evaluation.results import Evaluation
     from inkblur.spec import ReleaseSpec
 

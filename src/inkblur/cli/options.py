@@ -25,7 +25,7 @@ from inkblur.mechanisms.parameters import Parameter
 from inkblur.spec import MECHANISM, POOL_EPSILONS, ReleaseSpec, grid, options_of_a_spec
 
 if TYPE_CHECKING:
-    from inkblur.embeddings import Embedding
+    from inkblur.embeddings.table import Embedding
     from inkblur.rng import Rng
 
 SPEED = "Speed (never changes the output)"
@@ -189,7 +189,7 @@ class Given:
 
     def table(self) -> Embedding:
         """The word vectors that were named."""
-        from inkblur.embeddings import load_embedding
+        from inkblur.embeddings.store import load_embedding
 
         words = self.fields.get("vocabulary")
         vocabulary = None if words is None else Path(words)

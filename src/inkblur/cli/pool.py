@@ -65,7 +65,7 @@ def build_command(
     is one of them, word for word. Their own authors are not protected.
     """
     with plain_errors():
-        from inkblur.embeddings import load_embedding
+        from inkblur.embeddings.store import load_embedding
         from inkblur.files.release import file_sha256, refuse_overwriting
         from inkblur.pools.building import build_pool
         from inkblur.pools.store import write_pool

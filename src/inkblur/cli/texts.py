@@ -159,7 +159,7 @@ def make_folder(folder: Path) -> None:
 
 def judge(source: str) -> Judge:
     """The judge of meaning that an option names: word vectors, or a folder with a transformer."""
-    from inkblur.embeddings import load_embedding
+    from inkblur.embeddings.store import load_embedding
     from inkblur.evaluation.measures.similarity import WordMeans
     from inkblur.pools.transformer import TransformerEncoder
 

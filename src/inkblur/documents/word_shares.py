@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inkblur.embeddings.loading import BUNDLED
+from inkblur.embeddings.store import BUNDLED
 from inkblur.embeddings.table import Embedding
 
 MANY = 0.5  # above this share a release does not hide its texts

@@ -1,24 +1,101 @@
-"""The embedding: an immutable table of words, ids and vectors."""
+"""The embedding: an immutable table of words and vectors; what an adapted one says of itself."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.embeddings.adaptation import Adaptation
 from inkblur.errors import EmbeddingError
 from inkblur.types import NULL_ID, Array, Ids, Vectors, counted
 
 _BLOCK = 1 << 16
+_LABELS = 20  # of a column, named to a person
 _MOST_UNITS = 2.0**62  # sums of counts stay exact in 64 bits
 Fingerprints = NDArray[np.uint64]
 PublicCounts = NDArray[np.int64]  # public units a word, each >= 1, in the order of the vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumn:
+    """One column of labels that profiles were learned from."""
+
+    name: str
+    counts: Mapping[str, int]  # texts of each label
+    dimensions: int  # coordinates that the profile takes
+    reduction: str  # how the profile came to have so many
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """How vectors were adapted to labels: `[alpha x vector ; beta x profile]`."""
+
+    base: str
+    base_sha256: str
+    corpus_sha256: str  # of the texts that taught something and their labels, in order
+    documents: int  # texts that taught something
+    skipped: int  # texts without a label or without a known word: they taught nothing
+    words: int  # of the vocabulary that the corpus has; the others have profile zero
+    columns: tuple[LabelColumn, ...]
+    alpha: float
+    beta: float
+    smoothing: float
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; :meth:`from_json` reads it back."""
+        return {**asdict(self), "columns": [asdict(column) for column in self.columns]}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Adaptation:
+        """What :meth:`to_json` wrote."""
+        columns = tuple(LabelColumn(**column) for column in body["columns"])
+        return cls(**{**body, "columns": columns})
+
+    @property
+    def reveals(self) -> str:
+        """The adapted metric and what it blurs less on purpose, as a line of the guarantee."""
+        profiles = " and ".join(
+            f"profile of {len(column.counts):,} labels {column.name!r}" for column in self.columns
+        )
+        about = " and ".join(repr(column.name) for column in self.columns)
+        return (
+            f"words have adapted vectors, [{self.alpha:.3g} x word vector of {self.base} ; "
+            f"{self.beta:g} x {profiles}], with profiles learned from {self._corpus}: on purpose, "
+            f"what a word says about {about} is blurred less than the rest, and so is whatever "
+            "goes with it"
+        )
+
+    def lines(self) -> list[str]:
+        """All of it, for a person."""
+        lines = [
+            f"base: {self.base}, sha256 {self.base_sha256}",
+            f"corpus: {counted(self.documents, 'text')} ({self.skipped:,} more without a label or "
+            f"a known word), sha256 {self.corpus_sha256}",
+            f"metric: alpha {self.alpha:.3g}, beta {self.beta:g}, smoothing {self.smoothing:g}; "
+            f"{counted(self.words, 'word has', 'words have')} a profile, the others zero",
+        ]
+        for column in self.columns:
+            most = sorted(column.counts.items(), key=lambda item: (-item[1], item[0]))
+            shown = ", ".join(f"{label} {count:,}" for label, count in most[:_LABELS])
+            more = f" and {len(most) - _LABELS:,} more" if len(most) > _LABELS else ""
+            lines.append(f"column: {column.name}, {len(most):,} labels ({shown}{more})")
+            lines.append(f"reduction: {column.reduction}")
+        return lines
+
+    @property
+    def assumption(self) -> str:
+        """What the promise rests on besides."""
+        return f"{self._corpus} is public, as its owner declared, and holds no protected text"
+
+    @property
+    def _corpus(self) -> str:
+        return f"the public corpus {self.corpus_sha256[:12]} of {counted(self.documents, 'text')}"
 
 
 class Embedding:
@@ -31,6 +108,15 @@ class Embedding:
     >>> table.ids(["dog", "unicorn"]).tolist()
     [1, -1]
     """
+
+    words: tuple[str, ...]
+    vectors: Vectors  # (words, dimension), read-only
+    name: str
+    provenance: dict[str, Any]
+    # Fingerprints of the public texts that the vectors were adapted on, sorted, each once: a text
+    # among them may not be protected with this table. Empty for a table as it was read.
+    corpus: Fingerprints
+    counts: PublicCounts | None  # how common each word is in public text; None: nobody said
 
     def __init__(
         self,
@@ -64,48 +150,42 @@ class Embedding:
                 f"{name}: an embedding needs at least 2 words and 1 dimension, got "
                 f"{len(words)} x {array.shape[1]} (with one word there is nothing to choose from)"
             )
-        provenance = {} if provenance is None else provenance
-        self._hold(words, array, name=name, provenance=provenance, corpus=corpus, counts=counts)
+        parts = Embedding.checked_before(
+            words, array, name, provenance or {}, corpus=corpus, counts=counts
+        )
+        self.__dict__.update(parts.__dict__)
         check_content(self)
 
-    def _hold(
-        self,
+    @classmethod
+    def checked_before(
+        cls,
         words: tuple[str, ...],
         vectors: Vectors,
-        *,
         name: str,
         provenance: Mapping[str, Any],
+        *,
         sha256: str | None = None,
         corpus: Fingerprints | None = None,
         counts: Any = None,
-    ) -> None:
-        vectors.flags.writeable = False
-        self.words = words
-        self.vectors = vectors  # float32 (words, dimension), read-only
-        self.name = name
-        self.provenance = dict(provenance)
-        # Fingerprints of the public texts that the vectors were adapted on, sorted, each once: a
-        # text among them may not be protected with this table. Empty for a table as it was read.
-        self.corpus = np.unique(np.asarray([] if corpus is None else corpus, dtype=np.uint64))
-        self.corpus.flags.writeable = False
-        # How common each word is in public text, in whole units; None where nobody said.
-        self.counts = None if counts is None else checked_counts(counts, len(words), name)
-        if sha256 is not None:
-            self.__dict__["sha256"] = sha256
-
-    @classmethod
-    def _trusted(cls, words: tuple[str, ...], vectors: Vectors, **parts: Any) -> Embedding:
-        """For tables checked before (our own store): no pass over the vectors, so it is fast. The
-        parts are those of :meth:`_hold`.
-        """
+    ) -> Embedding:
+        """A table of words and vectors that were checked: a pass over all of them takes long."""
         table = cls.__new__(cls)
-        table._hold(words, vectors, **parts)
+        table.words, table.vectors, table.name = words, vectors, name
+        table.vectors.flags.writeable = False
+        table.provenance = dict(provenance)
+        table.corpus = np.unique(np.asarray([] if corpus is None else corpus, dtype=np.uint64))
+        table.corpus.flags.writeable = False
+        table.counts = None if counts is None else checked_counts(counts, len(words), name)
+        if sha256 is not None:
+            table.__dict__["sha256"] = sha256
         return table
 
     def _with(self, **changes: Any) -> Embedding:
-        """The same table but for these parts, which are named as in :meth:`_hold`."""
+        """The same table but for these parts, named as in :meth:`checked_before`."""
         parts = ("words", "vectors", "name", "provenance", "corpus", "counts")
-        return Embedding._trusted(**{**{part: getattr(self, part) for part in parts}, **changes})
+        return Embedding.checked_before(
+            **{**{part: getattr(self, part) for part in parts}, **changes}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy of the table refuses writing too: NumPy's pickles forget that."""
@@ -216,6 +296,30 @@ class Embedding:
         if is_adapted:
             digest.update(adapted + self.corpus.astype("<u8").tobytes())
         return digest.hexdigest()
+
+    def summary(self) -> dict[str, Any]:
+        """Size, fingerprint and Euclidean lengths of the vectors, in bounded memory."""
+        starts = range(0, len(self), _BLOCK)
+        blocks = (self.vectors[start : start + _BLOCK].astype(np.float64) for start in starts)
+        norms = np.concatenate([np.linalg.norm(block, axis=1) for block in blocks])
+        return {
+            "name": self.name,
+            "words": len(self),
+            "dimension": self.dimension,
+            "sha256": self.sha256,
+            "norm_mean": float(norms.mean()),
+            "norm_sd": float(norms.std()),
+            "provenance": self.provenance,
+        }
+
+    def verify(self) -> None:
+        """Compute the fingerprint afresh; an error where it is not the stored one."""
+        fresh = self._with().sha256
+        if fresh != self.sha256:
+            raise EmbeddingError(
+                f"{self.name} is damaged: its content has the fingerprint {fresh}, "
+                f"but {self.sha256} was stored with it; import it again"
+            )
 
     def first(self, count: int) -> Embedding:
         """Its first so many words: the commonest, where a table is in order of frequency.

@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from inkblur.embeddings.stream import BOM, ByteSource, check_dimension, checked_header
+from inkblur.embeddings.vector_files import BOM, ByteSource, check_dimension, checked_header
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors, counted
 

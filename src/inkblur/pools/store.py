@@ -16,8 +16,15 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from inkblur.embeddings.remembered import identity, recall, remember
-from inkblur.embeddings.store import UNREADABLE, numbers_of, one_batch, write_one_batch
+from inkblur.embeddings.store import (
+    UNREADABLE,
+    file_identity,
+    numbers_of,
+    one_batch,
+    recall,
+    remember,
+    write_one_batch,
+)
 from inkblur.errors import InputError
 from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.pool import Pool
@@ -94,17 +101,15 @@ def write_pool(path: Path, pool: Pool) -> None:
 def open_pool(path: str | Path) -> Pool:
     """Open a pool's file. Its content must have the fingerprint in its header.
 
-    The content is read for that once a file; :mod:`inkblur.embeddings.remembered` keeps what was
-    found.
+    The content is read for that once a file: what was found is remembered.
     """
     path = Path(path)
     try:
-        which = identity(path)
+        identity = file_identity(path)
         refuse = partial(_unreadable, path)
-        schema, batch = one_batch(path, lambda schema: _check_types(schema, path), refuse)
-        header = _header(schema, path)
+        header, batch = one_batch(path, partial(_header, path), refuse)
         pool = _pool(batch, header)
-        found = recall(which)
+        found = recall(identity)
         if found is not None:
             pool.__dict__["sha256"] = found
         if pool.sha256 != header["sha256"]:
@@ -112,8 +117,8 @@ def open_pool(path: str | Path) -> Pool:
                 f"{path} is damaged or was changed: its content does not have the fingerprint in "
                 "its header; build it again"
             )
-        if found is None and identity(path) == which:
-            remember(which, pool.sha256)
+        if found is None:
+            remember(path, identity, pool.sha256)
         return pool
     except FileNotFoundError:
         raise InputError(f"no such pool: {path}; `inkblur pool build` makes one") from None
@@ -127,21 +132,17 @@ def _unreadable(path: Path, why: str) -> InputError:
     return InputError(f"{path} is not a readable pool ({why}); `inkblur pool build` makes one")
 
 
-def _header(schema: Any, path: Path) -> dict[str, Any]:
-    header = json.loads(schema.metadata[_KEY])
-    expected = {"labels": list, "encoder": str, "provenance": dict, "widths": dict, "sha256": str}
-    if not all(isinstance(header.get(key), kind) for key, kind in expected.items()):
-        raise _unreadable(path, "its header is damaged")
-    return dict(header)
-
-
-def _check_types(schema: Any, path: Path) -> None:
-    """Only the columns that `write_pool` writes."""
+def _header(path: Path, schema: Any) -> dict[str, Any]:
+    """The header of a schema that has the columns which `write_pool` writes, and no others."""
     refuse = partial(_unreadable, path)
     if not schema.metadata or _KEY not in schema.metadata:
         raise refuse("it is another Arrow file")
-    if json.loads(schema.metadata[_KEY]).get("format") != _FORMAT:
+    header: dict[str, Any] = json.loads(schema.metadata[_KEY])
+    if header.get("format") != _FORMAT:
         raise refuse("another version of Inkblur wrote it")
+    expected = {"labels": list, "encoder": str, "provenance": dict, "widths": dict, "sha256": str}
+    if not all(isinstance(header.get(key), kind) for key, kind in expected.items()):
+        raise refuse("its header is damaged")
     allowed: dict[str, Any] = {_TEXTS: pa.large_utf8(), _TERMS: pa.large_utf8()}
     allowed |= {name: pa.from_numpy_dtype(np.dtype(kind)) for name, kind in _KINDS.items()}
     needed = [name for name in allowed if not name.startswith("classifier.")]
@@ -150,6 +151,7 @@ def _check_types(schema: Any, path: Path) -> None:
     for name in schema.names:
         if schema.field(name).type != pa.large_list(allowed[name]):
             raise refuse(f"its column {name} has another type")
+    return header
 
 
 def _pool(batch: Any, header: dict[str, Any]) -> Pool:

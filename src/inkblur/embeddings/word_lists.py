@@ -1,18 +1,19 @@
-"""Public word counts for a table: from a file of `word count` lines, or of words in rank order."""
+"""Public lists of words: a vocabulary, word counts (`word count` lines, or words in rank order)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from inkblur.embeddings.table import Embedding, PublicCounts
+from inkblur.embeddings.vector_files import lines_of
 from inkblur.errors import EmbeddingError
 from inkblur.types import counted
 
 ZIPF_SHIFT = 2.7  # Zipf and Mandelbrot: the word of rank r has a share proportional to 1/(r + 2.7)
 LAST_WORD = 100  # units of the rarest ranked word, so that rounding moves no count by over 1 %
-_LARGEST_FILE = 1 << 30  # bytes
 _LARGEST_COUNT = (1 << 62) - 1
 
 
@@ -50,7 +51,7 @@ def read_frequencies(path: Path) -> dict[str, int]:
     """
     counts: dict[str, int] = {}
     with_counts: bool | None = None
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_text_lines(path), start=1):
         fields = line.split()
         if not fields:
             continue
@@ -78,14 +79,32 @@ def read_frequencies(path: Path) -> dict[str, int]:
     return counts
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise EmbeddingError(f"{path} is larger than 1 GiB: too large for a list of words")
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise EmbeddingError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise EmbeddingError(
-            f"{path} is not UTF-8; convert it, e.g. `iconv -f latin1 -t utf-8`"
-        ) from None
+def public_words(vocabulary: str | Path | Iterable[str]) -> tuple[frozenset[str], str]:
+    """The words of a public list (a file, one word per line, or any iterable) and where it is from.
+
+    Space around a word and empty lines do not count; a word may stand twice.
+    """
+    if not isinstance(vocabulary, str | Path):
+        words = frozenset(vocabulary)
+        if not words:
+            raise EmbeddingError("the vocabulary is empty; it needs at least 2 words")
+        return words, f"a list of {counted(len(words), 'word')}"
+    path = Path(vocabulary)
+    words = frozenset(word for line in _text_lines(path) if (word := line.strip()))
+    if not words:
+        raise EmbeddingError(f"{path} holds no word; a vocabulary has one word per line")
+    return words, path.name
+
+
+def _text_lines(path: Path) -> list[str]:
+    """The lines of a word list in UTF-8."""
+    found = []
+    for number, line in enumerate(lines_of(path), start=1):
+        try:
+            found.append(line.decode())
+        except UnicodeDecodeError as error:
+            raise EmbeddingError(
+                f"line {number} of {path} is not UTF-8 (byte {error.start} of the line); "
+                "convert the list, e.g. `iconv -f latin1 -t utf-8`"
+            ) from None
+    return found

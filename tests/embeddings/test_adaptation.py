@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.documents import tokens
 from inkblur.documents.fingerprints import among, fingerprint, fingerprints
 from inkblur.documents.tokens import tokenize
-from inkblur.embeddings.loading import load_embedding
-from inkblur.embeddings.store import open_store, write_store
+from inkblur.embeddings.adaptation import adapt_embedding
+from inkblur.embeddings.store import load_embedding, open_store, write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, ParameterError
 
