@@ -1,4 +1,4 @@
-"""Matrix products on one thread, for work that has threads of its own.
+"""How many threads: processors, and matrix products on one of them where work has its own threads.
 
 As many threads as processors with as many BLAS threads each get in each other's way, and the
 threads of small products spend their time waiting for each other.
@@ -6,6 +6,7 @@ threads of small products spend their time waiting for each other.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,13 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
 _turn = threading.Lock()
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from inkblur import ReleaseSpec, make_mechanism
 from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Adaptation, Embedding, LabelColumn
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.class_staircase import (
+from inkblur.mechanisms.staircase.by_label import (
     ClassSets,
     ClassStaircase,
     class_units,
@@ -113,7 +113,7 @@ def test_a_word_marks_its_class_and_every_class_owns_as_much(
     assert abs(near * count - steps.units) <= count * (count * steps.low + steps.step)
     laws: dict[int, list[int]] = {}
     for word in range(len(table)):
-        shares = mechanism._sets.shares(word)
+        shares = mechanism._draw.sets.shares(word)
         assert int(shares.sum()) == near
         assert (shares >= 0).all()
         assert (shares <= units).all()
@@ -247,7 +247,7 @@ def test_a_label_that_no_word_speaks_for_has_no_class() -> None:
 def test_classes_do_not_depend_on_blocks_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     table = adapted(4, 400, (3, 7))
     expected = word_classes(table)
-    monkeypatch.setattr("inkblur.mechanisms.staircase.class_staircase._ROWS", 7)
+    monkeypatch.setattr("inkblur.mechanisms.staircase.by_label._ROWS", 7)
     assert np.array_equal(word_classes(table), expected)
     assert np.bincount(expected)[0] == 400 // 4 + 150  # without a profile, and half of the others
 
@@ -272,7 +272,7 @@ def test_the_spec_names_all_that_the_law_depends_on(monkeypatch: pytest.MonkeyPa
     }
     assert len(specs) == 5
     even = adapted(1, 4, (2,), counts=False)
-    home = "inkblur.mechanisms.staircase.class_staircase.word_classes"
+    home = "inkblur.mechanisms.staircase.by_label.word_classes"
     two = []
     for classes in ([0, 0, 1, 1], [0, 1, 1, 0]):
         monkeypatch.setattr(home, lambda embedding, found=classes: np.array(found))

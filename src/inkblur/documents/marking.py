@@ -17,7 +17,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
-from inkblur.mechanisms.staircase.two_steps import TwoSteps
+from inkblur.mechanisms.staircase.mechanism import TwoSteps
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Ids
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.blas import processors
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import format_of, is_stream
@@ -26,7 +27,6 @@ from inkblur.files.vectors import run_vectors, vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.nearest import engine
-from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
@@ -256,7 +256,7 @@ def _search_on(made: Any, where: Device, threads: int | None, processes: bool) -
 
 def _in_flight(processes: bool) -> int:
     """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
-    return native.processors() if processes else min(max(2, native.processors()), 8)
+    return processors() if processes else min(max(2, processors()), 8)
 
 
 def _reported(source: Source, on_progress: OnProgress) -> Callable[[int, int], None]:

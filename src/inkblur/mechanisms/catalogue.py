@@ -152,7 +152,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.DISCRETE,
             "at most epsilon between any two words; near words have e^epsilon times their weight",
             "docs/staircase.md",
-            "inkblur.mechanisms.staircase.mechanism:make_staircase",
+            "inkblur.mechanisms.staircase.by_label:make_staircase",
             (
                 Parameter(
                     "tau",

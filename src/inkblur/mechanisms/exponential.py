@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.blas import one_thread
+from inkblur.blas import one_thread, processors
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
@@ -36,7 +36,6 @@ from inkblur.mechanisms.exact_choice import (
     word_sums,
 )
 from inkblur.mechanisms.loss import improved_bound, remembered_loss, standard_bound
-from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.rating import SENSITIVITY, CheckedRating, CosineRating, Rating
 from inkblur.rng import Rng, Rows
 from inkblur.types import NULL_ID, Array, Bounding, Ids, Metric, choose, positive

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.mechanisms.staircase import native
+from inkblur.mechanisms.staircase.sets import kernel
 
-KERNEL = native.kernel()
+KERNEL = kernel()
 pytestmark = pytest.mark.skipif(KERNEL is None, reason="the extension was not built")
 WORDS = 70
 FAR = 1 << 40

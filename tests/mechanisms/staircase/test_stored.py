@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from inkblur import Embedding, Staircase
 from inkblur.mechanisms.staircase import stored as stored_sets
-from inkblur.mechanisms.staircase.packed import PackedPart
-from inkblur.mechanisms.staircase.sets import Part
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
 
 ARRAYS: list[NDArray[Any]] = [np.arange(5, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)]
@@ -45,23 +43,24 @@ def test_sets_that_are_interrupted_leave_nothing(
 
 
 @pytest.mark.parametrize("words", [64, 65, 129, 300])
+@pytest.mark.parametrize("tau", [0.01, 0.3])  # as ids, and as bits
 def test_stored_sets_come_back_where_numbers_of_their_size_may_stand(
-    tmp_path: Path, words: int
+    tmp_path: Path, words: int, tau: float
 ) -> None:
     """C++ reads them in place, whatever the number of words."""
-    random = np.random.default_rng(words)
-    last = random.integers(0, words, words, dtype=np.int32)
-    bits = random.integers(0, 2**63, (words, -(-words // 64)), dtype=np.uint64)
-    members = random.integers(0, words, words).astype(np.min_scalar_type(words - 1))
-    for part in (PackedPart(bits, last), Part(np.ones(words, dtype=np.int64), members, last)):
-        write_sets(tmp_path, "key", part.arrays())
-        body = read_sets(tmp_path, "key")
-        assert body is not None
-        found = type(part).of_bytes(body, words)
-        assert found is not None
-        for own, again in zip(part.arrays(), found.arrays(), strict=True):
-            np.testing.assert_array_equal(own, again)
-        assert all(getattr(found, column.name).flags.aligned for column in fields(found))
+    vectors = np.random.default_rng(words).standard_normal((words, 3))
+    table = Embedding([f"w{i}" for i in range(words)], vectors, name="random")
+    sets = Staircase(table, epsilon=3.0, tau=tau, cache=None)._sets
+    part = sets.build(np.arange(words))
+    write_sets(tmp_path, "key", part.arrays())
+    body = read_sets(tmp_path, "key")
+    assert body is not None
+    again = sets.of_bytes(body)
+    assert again is not None
+    for own, stored_one in zip(part.arrays(), again.arrays(), strict=True):
+        np.testing.assert_array_equal(own, stored_one)
+    assert again.entries.flags.aligned
+    assert again.lengths.flags.aligned
 
 
 def test_sets_are_mapped_and_stay_as_they_were_checked(tmp_path: Path) -> None:
@@ -87,18 +86,6 @@ def test_a_file_that_others_may_write_to_is_copied_before_it_is_checked(tmp_path
         stream.write(b"x")
     assert bytes(found) == np.arange(5, dtype=np.int32).tobytes()
     assert read_sets(tmp_path, "key") is None
-
-
-def test_sets_of_an_earlier_version_need_not_be_made_again(tmp_path: Path) -> None:
-    """Their header was not filled up."""
-    write_sets(tmp_path, "key", ARRAYS)
-    (file,) = tmp_path.iterdir()
-    header, body = file.read_bytes().split(b"\n", 1)
-    file.write_bytes(header.rstrip() + b"\n" + body)
-    found = read_sets(tmp_path, "key")
-    assert found is not None
-    assert bytes(found) == body
-    assert np.frombuffer(found, dtype=np.int64, count=1).flags.aligned
 
 
 def test_sets_that_were_not_used_for_long_make_room_for_new_ones(

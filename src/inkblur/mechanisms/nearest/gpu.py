@@ -51,6 +51,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from inkblur.blas import processors
 from inkblur.errors import MissingExtra, needs
 from inkblur.mechanisms.nearest.canonical import (
     FAR,
@@ -64,7 +65,6 @@ from inkblur.mechanisms.nearest.canonical import (
     exhaustive,
     shaped_queries,
 )
-from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.types import Ids
 
 BATCH = 16384  # most queries in flight at a time

@@ -6,7 +6,7 @@ What is maximized is the expected cosine between a word of running text and what
 
 where words x occur with their public frequencies, A is the mean cosine of x and a word drawn from
 q, and m(tau) that of x and a word drawn from q within S_x. Neither knows epsilon, so one
-:class:`Profile` of a table serves them all. Words of a sample stand for the text.
+profile of a table serves them all. Words of a sample stand for the text.
 
 Only operations that IEEE 754 rounds in one way are used, in a fixed order: a choice is part of the
 spec that a release's noise is bound to, so it has to be the same on every machine.
@@ -15,8 +15,6 @@ spec that a release's noise is bound to, so it has to be the same on every machi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -41,25 +39,41 @@ _COSINES = 1 << 22  # such comparisons that are held at a time, at most
 _SMALL = 4096  # words: faster computed than read from a file
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """How a table's expected cosines depend on the power of frequency and on tau."""
+# By power: A, and m(tau) for each of TAUS.
+Profile = dict[float, tuple[float, list[float]]]
 
-    anywhere: Mapping[float, float]  # A by power
-    inside: Mapping[float, tuple[float, ...]]  # m(tau) by power, one for each of TAUS
 
-    def similarity(self, epsilon: float, power: float, place: int) -> float:
-        """The expected cosine at this epsilon, with `TAUS[place]`."""
-        high, low = heights(epsilon)
+def choose_tau(
+    embedding: Embedding,
+    nearness: Nearness,
+    epsilon: float,
+    tau: float | None,
+    power: float | None,
+    folder: Path | None,
+) -> tuple[float, float]:
+    """tau and the power of frequency: the given ones, or else the best for this epsilon.
+
+    Without counts every power is the uniform one, 0.
+    """
+    if embedding.counts is None:
+        power = 0.0
+    if tau is not None and power is not None:
+        return tau, power
+    profile = _remembered(embedding, nearness, POWERS if power is None else (power,), folder)
+    places = range(len(TAUS))
+    if tau is not None:  # judged by the nearest that was looked at
+        places = range(_nearest(tau), _nearest(tau) + 1)
+    high, low = heights(epsilon)
+
+    def expected_cosine(power: float, place: int) -> float:
+        anywhere, inside = profile[power]
         lift = (high - low) / low * TAUS[place]
-        return (self.anywhere[power] + lift * self.inside[power][place]) / (1 + lift)
+        return (anywhere + lift * inside[place]) / (1 + lift)
 
-    def best(self, epsilon: float, *, tau: float | None = None) -> tuple[float, float]:
-        """tau and the power with the largest expected cosine; a tau that is given stays."""
-        places = range(len(TAUS)) if tau is None else [_nearest(tau)]
-        found = [(self.similarity(epsilon, p, i), -p, -i) for p in self.inside for i in places]
-        _, minus_power, minus_place = max(found)
-        return TAUS[-minus_place] if tau is None else tau, -minus_power
+    _, minus_power, minus_place = max(
+        (expected_cosine(p, i), -p, -i) for p in profile for i in places
+    )
+    return TAUS[-minus_place] if tau is None else tau, -minus_power
 
 
 def _nearest(tau: float) -> int:
@@ -67,7 +81,7 @@ def _nearest(tau: float) -> int:
 
 
 def profile(embedding: Embedding, nearness: Nearness, powers: tuple[float, ...]) -> Profile:
-    """The profile of a table; the grids are made for it and dropped."""
+    """How a table's expected cosines depend on the power of frequency and on tau."""
     counts = embedding.counts
     order, cosine = Grid(embedding, nearness), Grid(embedding, Nearness.COSINE)
     words, weights = sample(counts, len(embedding))
@@ -80,19 +94,21 @@ def profile(embedding: Embedding, nearness: Nearness, powers: tuple[float, ...])
     step = max(1, min(_BATCH, _COSINES // len(embedding)))
     for start in range(0, len(words), step):
         batch = words[start : start + step]
-        keys = order.keys(batch)
-        cosines = cosine.cosines(batch)
-        for row, (word, weight) in enumerate(
-            zip(batch.tolist(), weights[start : start + step].tolist(), strict=True)
-        ):
-            by_nearness = order.order(word, keys[row])
-            similar = cosines[row][by_nearness]
+        rows = zip(
+            batch.tolist(),
+            weights[start:].tolist(),
+            order.keys(batch),
+            cosine.cosines(batch),
+            strict=False,
+        )
+        for word, weight, keys, cosines in rows:
+            by_nearness = order.order(word, keys)
+            similar = cosines[by_nearness]
             for power in powers:
-                q = shares[power][by_nearness]
-                everything, within = _means(q, similar)
+                everything, within = _means(shares[power][by_nearness], similar)
                 whole[power] += weight * everything
                 near[power] += weight * within
-    return Profile(whole, {power: tuple(near[power].tolist()) for power in powers})
+    return {power: (whole[power], near[power].tolist()) for power in powers}
 
 
 def _means(shares: Array, similar: Array) -> tuple[float, Array]:
@@ -115,28 +131,6 @@ def sample(counts: PublicCounts | None, words: int) -> tuple[Ids, Array]:
     return ids.astype(np.int64), times / float(steps)
 
 
-def chosen(
-    embedding: Embedding,
-    nearness: Nearness,
-    epsilon: float,
-    *,
-    tau: float | None,
-    power: float | None,
-    folder: Path | None,
-) -> tuple[float, float]:
-    """tau and the power of frequency: the given ones, or else the best for this epsilon.
-
-    Without counts every power is the uniform one, 0.
-    """
-    if embedding.counts is None:
-        power = 0.0
-    if tau is not None and power is not None:
-        return tau, power
-    powers = POWERS if power is None else (power,)
-    found = _remembered(embedding, nearness, powers, folder)
-    return found.best(epsilon, tau=tau)
-
-
 _profiles: dict[str, Profile] = {}  # by what they were computed from
 
 
@@ -149,11 +143,8 @@ def _remembered(
     if key not in _profiles:
         value = kept_value(folder, key) if folder is not None else None
         if value is None:
-            found = profile(embedding, nearness, powers)
-            value = [[p, found.anywhere[p], list(found.inside[p])] for p in powers]
+            value = [[p, *means] for p, means in profile(embedding, nearness, powers).items()]
             if folder is not None and len(embedding) > _SMALL:
                 keep_value(folder, key, value)
-        _profiles[key] = Profile(
-            {p: anywhere for p, anywhere, _ in value}, {p: tuple(near) for p, _, near in value}
-        )
+        _profiles[key] = {power: (anywhere, inside) for power, anywhere, inside in value}
     return _profiles[key]

@@ -5,32 +5,37 @@
 where the words near x are the nearest ones until their mass under q is tau, the last counted in
 part. The mass near x is the same for every x, so Z = tau e^epsilon + 1 - tau is too, and between
 *any* two words the loss is epsilon. The null word, for which nothing is near, draws from q itself.
-`docs/staircase.md` has the proof and the picture.
+`docs/staircase.md` has the proof, the picture and the relatives; the name is Geng and Viswanath's.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
+from abc import abstractmethod
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from inkblur.blas import processors
 from inkblur.cache import cache_folder
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.choice import chosen
-from inkblur.mechanisms.staircase.class_staircase import ClassStaircase
+from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
+from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
+from inkblur.mechanisms.staircase.choice import choose_tau
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
-from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets, shorter
-from inkblur.mechanisms.staircase.sets import NearSets, Part, Sets, UnsoundSets
+from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
-from inkblur.mechanisms.staircase.two_steps import TwoSteps
 from inkblur.mechanisms.staircase.units import (
+    MOST_EPSILON,
     Draw,
     Steps,
     WordUnits,
@@ -38,13 +43,90 @@ from inkblur.mechanisms.staircase.units import (
     safe_for_null,
     word_units,
 )
-from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Ids, inner_fraction
+from inkblur.rng import Bits, Rng, Rows
+from inkblur.types import NULL_ID, Array, Ids, Metric, inner_fraction, positive
 
+_TOKENS = 1 << 21  # draws in flight
+_PIECE = 1 << 15  # draws that one thread takes at a time
 _SMALL = 4096  # words: all sets at once, and no file
 _CHUNK = 1024  # words whose sets are made at a time
 _STORE_BYTES = 384 << 20  # for sets; what finds no room is made again each time
 _WHOLE = 8  # once more than one word in 8 has occurred, the sets of all words are made and kept
+
+
+class TwoSteps(DiscreteMechanism):
+    """Two weights and one sum for every word; a subclass says which units each word marks."""
+
+    name = "staircase"
+    batch = 50_000
+    width = 1  # random numbers of 64 bits a word
+    units: WordUnits  # c(y): units that each word owns, (words,)
+
+    def __init__(self, embedding: Embedding, *, epsilon: float) -> None:
+        super().__init__(embedding)
+        self.epsilon = positive(epsilon, "epsilon")
+
+    def _begin(self, steps: Steps, units: WordUnits, setting: str, instead: str) -> None:
+        """Take the steps and what each word owns, and state what a draw loses at most."""
+        fewest = int(units.min())
+        if not safe_for_null(steps, fewest):
+            raise ParameterError(
+                f"{setting} leaves too few units per word at epsilon {self.epsilon:g}; choose a "
+                f"larger epsilon, or {instead}"
+            )
+        self.steps, self.units = steps, units
+        most = min(self.epsilon, MOST_EPSILON)  # a / b is at most e^most, and nearly that
+        if steps.near < fewest:  # no word lies in a set with all of its units: less is attained
+            ratio = 1 + steps.step / steps.low * (steps.near / fewest)
+            most = min(most, math.log(ratio) + 2.0**-40)
+        stated = Guarantee(
+            epsilon=most,
+            metric=Metric.DISCRETE,
+            assumptions=(PUBLIC_EMBEDDING, SECRET_KEY),
+        )
+        self.guarantee = with_adaptations(self.embedding, stated)
+
+    @abstractmethod
+    def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
+        """Positions in `ids`, with what draws for them; each position once."""
+
+    def weights(self, word: int) -> NDArray[np.uint64]:
+        """How many of the 2^64 equally likely numbers draw each word for this id, (words,)."""
+        (draw,) = (draw for here, draw in self._draws(np.array([word])) if len(here))
+        return draw.weights(word)
+
+    def probabilities(self, ids: Ids) -> Array:
+        """Where these words go, (ids, words); NULL_ID is q itself."""
+        rows = np.empty((len(ids), len(self.embedding)))
+        for positions, draw in self._draws(ids):
+            for position in positions.tolist():
+                rows[position] = draw.weights(int(ids[position]))
+        rows *= 2.0**-64
+        return rows
+
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        """A draw for each id; token i uses row i of `rng`, one number of 64 bits."""
+        out = np.empty(len(ids), dtype=np.int64)
+        for start in range(0, len(ids), _TOKENS):
+            part = slice(start, start + _TOKENS)
+            out[part] = self.draw(ids[part], rng.bits(len(ids[part]), self.width)[:, 0])
+        return out
+
+    def draw(self, ids: Ids, bits: Bits) -> Ids:
+        """The words that these numbers of 64 random bits draw for these ids."""
+        out = np.empty(len(ids), dtype=np.int64)
+        for positions, draw in self._draws(ids):
+            pieces = [positions[s : s + _PIECE] for s in range(0, len(positions), _PIECE)]
+
+            def some(piece: Ids, draw: Draw = draw) -> None:
+                out[piece] = draw.words(ids[piece], bits[piece])
+
+            if len(pieces) > 1:
+                with ThreadPoolExecutor(processors()) as pool:
+                    list(pool.map(some, pieces))
+            elif pieces:
+                some(pieces[0])
+        return out
 
 
 class Staircase(TwoSteps):
@@ -79,32 +161,18 @@ class Staircase(TwoSteps):
         self._folder = cache_folder() if cache == "" else Path(cache) if cache else None
         # The metric of an adapted table is Euclidean: how long its profiles are is what it learned.
         self.nearness = Nearness.EUCLIDEAN if embedding.adaptations else Nearness.COSINE
-        self.tau, self.frequency_power = chosen(
-            embedding,
-            self.nearness,
-            self.epsilon,
-            tau=tau,
-            power=frequency_power,
-            folder=self._folder,
+        self.tau, self.frequency_power = choose_tau(
+            embedding, self.nearness, self.epsilon, tau, frequency_power, self._folder
         )
-        self.steps = Steps.fit(epsilon=self.epsilon, tau=self.tau, words=len(embedding))
-        units = word_units(embedding.counts, len(embedding), self.frequency_power, self.steps.units)
-        if not safe_for_null(self.steps, int(units.min())):
-            raise ParameterError(
-                f"tau {self.tau:g} leaves too few units per word at epsilon {epsilon:g}; choose a "
-                "larger epsilon, or a tau farther from 0 and 1"
-            )
-        self._packed = shorter(float(self.steps.tau), len(embedding))
-        self._sets = self._new_sets(Grid(embedding, self.nearness), units, _STORE_BYTES)
-        self._draw = Draw(self.steps, self._sets)
+        steps = Steps.fit(epsilon=self.epsilon, tau=self.tau, words=len(embedding))
+        units = word_units(embedding.counts, len(embedding), self.frequency_power, steps.units)
+        self._begin(steps, units, f"tau {self.tau:g}", "a tau farther from 0 and 1")
+        grid = Grid(embedding, self.nearness)
+        self._sets = NearSets(grid, units, steps.near, _STORE_BYTES)
+        self._draw = Draw(steps, self._sets)
         self._turn = threading.Lock()
         self._looked = False  # for stored sets
         self._full = False  # no room for more sets
-
-    def _new_sets(self, grid: Grid, units: WordUnits, room: int) -> NearSets[Any, Any]:
-        """An empty store of sets, with room for this many bytes."""
-        kind = PackedSets if self._packed else Sets
-        return kind(grid, units, self.steps.near, room)
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -123,19 +191,9 @@ class Staircase(TwoSteps):
     @cached_property
     def _setting(self) -> str:
         """What the near sets are made from, beside the vectors."""
-        units = hashlib.sha256(self._sets.units.astype("<i8").data).hexdigest()
+        units = hashlib.sha256(self.units.astype("<i8").data).hexdigest()
         steps = self.steps
         return f"{self.nearness.value} a={steps.high} b={steps.low} T={steps.near} units={units}"
-
-    @property
-    def grid(self) -> Grid:
-        """Nearness between words."""
-        return self._sets.grid
-
-    @property
-    def units(self) -> WordUnits:
-        """c(y): units that each word owns, (words,)."""
-        return self._sets.units
 
     @property
     def nbytes(self) -> int:
@@ -145,27 +203,33 @@ class Staircase(TwoSteps):
 
     def prepare(self, ids: Ids | None = None) -> None:
         """Have the near sets of these words ready, or of all words, as far as there is room."""
-        words = len(self.embedding)
-        wanted = np.arange(words) if ids is None else ids[ids != NULL_ID]
-        if not self._full and len(self._sets.missing(wanted)):
+        wanted = np.arange(len(self.embedding)) if ids is None else ids[ids != NULL_ID]
+        if not self._full and not self._sets.present[wanted].all():
             with self._turn:  # two threads would do the same work
                 self._prepare(wanted)
 
     def _prepare(self, wanted: Ids) -> None:
         words, sets = len(self.embedding), self._sets
-        kept = self._folder is not None and words > _SMALL
-        if kept and not self._looked:
+        folder = self._folder if words > _SMALL else None
+        key = f"{self.embedding.sha256} {self._setting}" + " bits" * sets.as_bits
+        everyone = np.arange(words)
+        if folder is not None and not self._looked:
             self._looked = True
-            self._read()
-        missing = sets.missing(wanted)
-        many = sets.known + len(missing) > words // _WHOLE
+            body = read_sets(folder, key)
+            part = None if body is None else sets.of_bytes(body)
+            if part is not None:
+                with suppress(UnsoundSets):  # then they are written anew
+                    sets.add(everyone, part)
+        present = sets.present
+        missing = np.unique(wanted[~present[wanted]])
+        many = int(present.sum()) + len(missing) > words // _WHOLE
         if len(missing) and (
-            words <= _SMALL or (kept and many and sets.bytes_of_all() <= _STORE_BYTES)
+            words <= _SMALL or (folder is not None and many and sets.bytes_of_all() <= _STORE_BYTES)
         ):
-            part = sets.build(np.arange(words))
-            sets.add(np.arange(words), part)
-            if kept and self._folder is not None:
-                write_sets(self._folder, self._key, part.arrays())
+            part = sets.build(everyone)
+            sets.add(everyone, part)
+            if folder is not None:
+                write_sets(folder, key, part.arrays())
             return
         for start in range(0, len(missing), _CHUNK):
             some = missing[start : start + _CHUNK]
@@ -183,25 +247,10 @@ class Staircase(TwoSteps):
         for start in range(0, len(words), _CHUNK):
             some = words[start : start + _CHUNK]
             part = self._sets.build(some)
-            room = sum(array.nbytes for array in part.arrays())
-            sets = self._new_sets(self._sets.grid, self._sets.units, room)
+            sets = NearSets(self._sets.grid, self.units, self.steps.near, part.entries.nbytes)
             sets.add(some, part)
             here = (which >= start) & (which < start + len(some))
             yield positions[here], Draw(self.steps, sets)
-
-    @property
-    def _key(self) -> str:
-        return f"{self.embedding.sha256} {self._setting}" + " bits" * self._packed
-
-    def _read(self) -> None:
-        """Take the stored sets, if there are any and they are sound."""
-        words = len(self.embedding)
-        body = None if self._folder is None else read_sets(self._folder, self._key)
-        if body is not None:
-            part = (PackedPart if self._packed else Part).of_bytes(body, words)
-            if part is not None:
-                with suppress(UnsoundSets):  # then they are written anew
-                    self._sets.add(np.arange(words), part)
 
     def survival(self, ids: Ids, rng: Rng | None = None) -> float:
         """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
@@ -213,22 +262,3 @@ class Staircase(TwoSteps):
 
 def _made_again(embedding: Embedding, parameters: dict[str, Any], folder: Path | None) -> Staircase:
     return Staircase(embedding, cache=folder, **parameters)
-
-
-def make_staircase(
-    embedding: Embedding,
-    *,
-    epsilon: float,
-    tau: float | None = None,
-    frequency_power: float | None = None,
-    near: str = "vector",
-) -> Staircase | ClassStaircase:
-    """A `Staircase`; with `near="label"` a `ClassStaircase`."""
-    if near == "vector":
-        return Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=frequency_power)
-    if tau is not None:
-        raise ParameterError(
-            '`near="label"` has no tau: near are all words of a label, each with the same mass; '
-            "leave out `tau=`"
-        )
-    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=frequency_power)

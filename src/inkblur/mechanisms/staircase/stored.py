@@ -4,10 +4,11 @@ They are stored for the whole vocabulary or not at all: which words a text has i
 business. A file that is damaged, stale or belongs to something else is ignored and written anew.
 What the guarantee rests on is not taken on trust: `NearSets.add` checks it in whatever is read.
 
-Sets of all words have hundreds of megabytes, so they are mapped, not copied: the system may drop
-their pages and read them again. A file is replaced as a whole and never written to, so what was
-mapped stays as it was checked. Those that were not used for the longest time make room for new
-ones, and a line says what was kept where: nobody asked for files of this size.
+Sets of all words take up to 402 MB for the bundled words, and about a minute on two processors to
+make again. So they are kept, and mapped, not copied: the system may drop their pages and read them
+again. A file is replaced as a whole and never written to, so what was mapped stays as it was
+checked. Those that were not used for the longest time make room for new ones, and a line says what
+was kept where: nobody asked for files of this size.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from inkblur.atomic_file import PRIVATE, AtomicFile
 from inkblur.cache import is_ours
 from inkblur.errors import OutputError
 
-_VERSION = 3  # of the files below: raise it when what they hold changes
+_VERSION = 4  # of the files below: raise it when what they hold changes
 _MOST = 1_250_000_000  # bytes of sets in a folder: three strengths of the bundled words
 _TOLD = 10_000_000  # bytes: a larger file is told
 _ALIGNED = 64  # bytes: where the sets begin, so that numbers of any size may be read in place
@@ -37,22 +38,21 @@ _log = logging.getLogger("inkblur")
 
 def read_sets(folder: Path, key: str) -> memoryview | None:
     """The sets of all words that were stored under this key, if the file is sound."""
+    path = _path(folder, key)
     try:
-        with _path(folder, key).open("rb") as file:
+        with path.open("rb") as file:
             header = json.loads(file.readline())
-            if header["key"] != key:
-                return None
             start = file.tell()
-            if start % _ALIGNED == 0 and is_ours(file):
+            if is_ours(file):
                 body = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
-            else:  # others could change it after it was checked, or an earlier version wrote it
+            else:  # others could change it after it was checked
                 body = memoryview(file.read())
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError):
         return None
-    if header.get("digest") != hashlib.blake2b(body).hexdigest():
+    if header != {"key": key, "digest": hashlib.blake2b(body).hexdigest()}:
         return None
     with contextlib.suppress(OSError):
-        os.utime(_path(folder, key))  # used now
+        os.utime(path)  # used now
     return body
 
 
@@ -63,26 +63,21 @@ def write_sets(folder: Path, key: str, arrays: list[NDArray[Any]]) -> None:
         digest.update(array.data)
     header = json.dumps({"key": key, "digest": digest.hexdigest()})
     header += " " * (-(len(header) + 1) % _ALIGNED) + "\n"
+    newest = _path(folder, key)
     with contextlib.suppress(OSError, OutputError):
         folder.mkdir(parents=True, exist_ok=True)
-        with AtomicFile(_path(folder, key), mode=PRIVATE) as file:
+        with AtomicFile(newest, mode=PRIVATE) as file:
             file.write(header.encode())
             for array in arrays:
                 file.write(array.data)
-        size = _path(folder, key).stat().st_size
+        size = newest.stat().st_size
         if size > _TOLD:
             _log.warning("near sets of all words: %d MB kept in %s", round(size / 1e6), folder)
-        _make_room(folder, _path(folder, key))
-
-
-def _make_room(folder: Path, newest: Path) -> None:
-    """Remove the sets that were not used for the longest time, never the newest."""
-    found = [(path.stat().st_mtime_ns, path) for path in folder.glob("*.sets") if path != newest]
-    left = _MOST - newest.stat().st_size
-    for _, path in sorted(found, reverse=True):
-        left -= path.stat().st_size
-        if left < 0:
-            path.unlink()
+        others = [path for path in folder.glob("*.sets") if path != newest]
+        for path in sorted(others, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+            size += path.stat().st_size
+            if size > _MOST:  # not used for the longest time
+                path.unlink()
 
 
 def _path(folder: Path, key: str) -> Path:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from inkblur.blas import processors
 from inkblur.mechanisms.nearest.canonical import (
     checked_queries,
     checked_vectors,
@@ -59,13 +60,6 @@ def isa() -> str:
 def available() -> bool:
     """Whether to search with it: NumPy beats portable C++, which must be forced."""
     return built() and (isa() != "portable" or PATH_VARIABLE in os.environ)
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class NativeScan:

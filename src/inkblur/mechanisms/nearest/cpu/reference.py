@@ -43,7 +43,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 
-from inkblur.blas import one_thread
+from inkblur.blas import one_thread, processors
 from inkblur.mechanisms.nearest.canonical import (
     FAR,
     Float32s,
@@ -54,7 +54,6 @@ from inkblur.mechanisms.nearest.canonical import (
     decide,
     exhaustive,
 )
-from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.types import Ids
 
 _PANEL = 32  # words that share one maximum

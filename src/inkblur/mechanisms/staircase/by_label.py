@@ -26,14 +26,13 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding, PublicCounts
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.two_steps import TwoSteps
+from inkblur.mechanisms.staircase.mechanism import Staircase, TwoSteps
 from inkblur.mechanisms.staircase.units import (
     MOST_EPSILON,
     Draw,
     Steps,
     WordUnits,
     checked_power,
-    safe_for_null,
     word_units,
 )
 from inkblur.rng import Rng
@@ -164,26 +163,17 @@ class ClassStaircase(TwoSteps):
         self.frequency_power = checked_power(power) / 16
         classes = word_classes(embedding)
         count = int(classes.max()) + 1
-        self.steps = Steps.fit(
-            epsilon=self.epsilon, tau=1 / count, words=len(embedding), parts=count
-        )
-        units = class_units(embedding.counts, classes, self.frequency_power, self.steps.units)
-        if not safe_for_null(self.steps, int(units.min())):
-            raise ParameterError(
-                f"frequency_power {power:g} leaves too few units per word at epsilon {epsilon:g}; "
-                "choose a larger epsilon or a smaller frequency_power"
-            )
-        self._sets = ClassSets(classes, units, self.steps.near)
-        self._draw = Draw(self.steps, self._sets)
+        steps = Steps.fit(epsilon=self.epsilon, tau=1 / count, words=len(embedding), parts=count)
+        units = class_units(embedding.counts, classes, self.frequency_power, steps.units)
+        self._begin(steps, units, f"frequency_power {power:g}", "a smaller frequency_power")
+        self._draw = Draw(steps, ClassSets(classes, units, steps.near))
+        self.classes = classes  # of each word, (words,)
 
     @property
     def parameters(self) -> dict[str, float | str]:
         """epsilon a word, and the power of frequency that q follows within a class."""
-        return {
-            "epsilon": self.epsilon,
-            "frequency_power": self.frequency_power,
-            "near": "label",
-        }
+        power = self.frequency_power
+        return {"epsilon": self.epsilon, "frequency_power": power, "near": "label"}
 
     @cached_property
     def spec(self) -> str:
@@ -197,16 +187,6 @@ class ClassStaircase(TwoSteps):
     def __reduce__(self) -> tuple[Any, ...]:
         """Made again from its parameters."""
         return _made_again, (self.embedding, self.epsilon, self.frequency_power)
-
-    @property
-    def classes(self) -> Ids:
-        """The class of each word, (words,)."""
-        return self._sets.classes
-
-    @property
-    def units(self) -> WordUnits:
-        """c(y): units that each word owns, (words,)."""
-        return self._sets.units
 
     def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
         yield np.arange(len(ids)), self._draw
@@ -223,3 +203,22 @@ class ClassStaircase(TwoSteps):
 
 def _made_again(embedding: Embedding, epsilon: float, power: float) -> ClassStaircase:
     return ClassStaircase(embedding, epsilon=epsilon, frequency_power=power)
+
+
+def make_staircase(
+    embedding: Embedding,
+    *,
+    epsilon: float,
+    tau: float | None = None,
+    frequency_power: float | None = None,
+    near: str = "vector",
+) -> TwoSteps:
+    """A `Staircase`; with `near="label"` a `ClassStaircase`."""
+    if near == "vector":
+        return Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=frequency_power)
+    if tau is not None:
+        raise ParameterError(
+            '`near="label"` has no tau: near are all words of a label, each with the same mass; '
+            "leave out `tau=`"
+        )
+    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=frequency_power)
