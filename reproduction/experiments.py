@@ -68,7 +68,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         ),
         Experiment(
             "thesis/angular",
-            "thesis, section 4.2, mechanism 1 (which it could not run)",
+            "thesis, section 5.3.1, mechanism 1 (which it could not run)",
             "What does angular noise give beside component-wise noise at equal survival?",
             ("glove", "newsgroups"),
         ),

@@ -24,7 +24,6 @@ from inkblur.embeddings.table import Embedding
 from inkblur.files.run import run as plain
 from inkblur.ledger import open_ledger
 from inkblur.mechanisms import CATALOGUE
-from inkblur.mechanisms.nearest.cpu import native
 from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
@@ -133,7 +132,7 @@ def test_batches_in_flight_follow_the_machine(
         seen.append(workers)
         plain(*arguments, workers=workers, **options)
 
-    monkeypatch.setattr(native, "processors", lambda: processors)
+    monkeypatch.setattr("inkblur.files.release.processors", lambda: processors)
     monkeypatch.setattr("inkblur.files.release.run", spy)
     assert inkblur(folder, "in.csv", "-e", "1").exit_code == 0
     assert seen == [expected]

@@ -19,7 +19,7 @@ _SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
 
 
 def epsilon_from_level(level: float, radius: float) -> float:
-    """l-privacy within radius r: epsilon = l / r (thesis, section 4.1.3).
+    """l-privacy within radius r: epsilon = l / r (thesis, section 4.2).
 
     >>> epsilon_from_level(level=2.0, radius=4.0)
     0.5
