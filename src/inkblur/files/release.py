@@ -26,7 +26,6 @@ from inkblur.files.summary import RunSummary, summarize
 from inkblur.files.vectors import run_vectors, vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
-from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
@@ -251,7 +250,7 @@ def _search_on(made: Any, where: Device, threads: int | None, processes: bool) -
             f"{made.mechanism.name} has no search to speed up: leave out `device=` and `threads=`"
         )
     elif searching and not processes:
-        engine.serve(made.mechanism.embedding, where, threads=threads)
+        made.mechanism.search_on(where, threads=threads)
 
 
 def _in_flight(processes: bool) -> int:

@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
-from inkblur.mechanisms.nearest import engine
-from inkblur.mechanisms.nearest.engine import Device
+from inkblur.mechanisms.nearest.engine import Device, on_gpu
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import process_pool
@@ -53,14 +52,14 @@ class WorkerCopy:
 def search_with(made: Privatizer | PoolPrivatizer, device: Device, threads: int | None) -> None:
     """Where this process searches the nearest words, or texts of a pool."""
     if isinstance(made.mechanism, Perturbation):
-        engine.serve(made.mechanism.embedding, device, threads=threads)
+        made.mechanism.search_on(device, threads=threads)
     elif isinstance(made, PoolPrivatizer):
         made.mechanism.search_on(device)
 
 
 def each_search(device: Device, threads: int | None) -> tuple[Device, int | None]:
     """Where each of many processes searches: the GPU if there is one, else on one thread."""
-    if engine.on_gpu(device, threads):
+    if on_gpu(device, threads):
         return Device.CUDA, threads
     return Device.CPU, 1 if threads is None else threads
 

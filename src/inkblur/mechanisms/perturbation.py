@@ -15,7 +15,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, with_adaptations
-from inkblur.mechanisms.nearest.engine import Engine, engine_for
+from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on, engine_for
 from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.mechanisms.parameters import LAMBDA
 from inkblur.protocols import Noise
@@ -46,6 +46,10 @@ class Perturbation(WordMechanism):
         if self._engine is None:
             self._engine = engine_for(self.embedding)
         return self._engine
+
+    def search_on(self, device: Device, *, threads: int | None = None) -> None:
+        """Choose where this mechanism searches; the words found are the same everywhere."""
+        self._engine = Engine(self.embedding, backend_on(device, threads=threads))
 
     @property
     def parameters(self) -> dict[str, float | str]:

@@ -59,14 +59,6 @@ def engine_for(embedding: Embedding) -> Engine:
         return _engines[embedding]
 
 
-def serve(embedding: Embedding, device: Device, *, threads: int | None = None) -> Engine:
-    """Choose where the table's shared engine runs; the words found are the same everywhere."""
-    engine = Engine(embedding, backend_on(device, threads=threads))
-    with _building:
-        _engines[embedding] = engine
-    return engine
-
-
 def on_gpu(device: Device, threads: int | None) -> bool:
     """Whether a search with these settings runs on a GPU; `threads` are the processor's."""
     return device is Device.CUDA or (device is Device.AUTO and threads is None and gpu_available())

@@ -4,26 +4,17 @@ With c the vocabulary's mean, a_i = v_i - c and p = q - c, the word nearest to q
 
     T_i = a_i.p - |a_i|^2 / 2        (|v_i - q|^2 = |p|^2 - 2 T_i).
 
-Both are turned to the vocabulary's principal axes, b_i = Q'a_i and y = Q'p, which keeps products.
-The last axes hold next to nothing of the words (in GloVe the last 49 of 300 hold 0.3%), so the scan
-multiplies the first k axes only, and by Cauchy-Schwarz no word scores more than
+With u = 2**-24, m = n + 3, gamma = m u / (1 - m u) and P = |p|, float32's T_i is wrong by
 
-    U_i = b_i.y over the first k  +  |b_i| |y| over the others  -  |a_i|^2 / 2  >=  T_i.
+    products over n + 2 terms, in any order, fused or not      gamma (|a_i| P + |a_i|^2 / 2)
+    a_i, p, both lengths and the half norm rounded to float32  4 u (|a_i| P + |a_i|^2 / 2)
 
-Rounding. With u = 2**-24, m = n + 3, gamma = m u / (1 - m u) and P = |p|, float32's U_i and T_i are
-wrong by
-
-    products over k + 3 and n - k terms, in any order, fused or not    gamma (|a_i| P + |a_i|^2 / 2)
-    b_i, y, both lengths of U_i and the half norm rounded to float32   4 u (|a_i| P + |a_i|^2 / 2)
-    turning by a Q that is orthogonal up to d = |QQ' - I|, measured    d |a_i| P
-
-so by at most f (|a_i| P + |a_i|^2 / 2), f = gamma + 12 u + d, where the spare u's pay for second
-order, float64's own rounding and the float32 additions in between. That is a product as well, so
-the scan computes U_i + e_i, a matrix product of k + 3 dimensions; e_i has c = f / (1 - f) in place
-of f, because it is rounded in the same product. Words whose U_i + e_i reaches the best T - e found
-so far, a few in 28,596, get the other axes too, hence T_i; and one with T_i + e_i below the best
-T - e, by more than twice the canonical value's own rounding (`canonical_slack`), is not the answer.
-Nearly always one word is left; where more are, `canonical.decide` decides.
+so by at most f (|a_i| P + |a_i|^2 / 2), f = gamma + 12 u, where the spare u's pay for second order,
+float64's own rounding and the float32 additions in between. That is a product as well, so the scan
+computes T_i + e_i, a matrix product of n + 2 dimensions; e_i has c = f / (1 - f) in place of f,
+because it is rounded in the same product. A word whose T_i + e_i stays below the best T - e, by
+more than twice the canonical value's own rounding (`canonical_slack`), is not the answer. Nearly
+always one word is left; where more are, `canonical.decide` decides.
 
 All lengths are divided by one power of two (exact), so that huge and tiny vocabularies neither
 overflow nor lose their digits in float32. The bound takes it that the BLAS behind NumPy multiplies
@@ -62,9 +53,6 @@ _PANEL = 32  # words that share one maximum
 _TILE_WORDS = 2048
 _TILE_QUERIES = 1024
 _MOST_FOUND = 1 << 22  # candidates held at a time; a vocabulary of ties would ask for more
-_MOST_REST = 1 << 20  # numbers held at a time while candidates get their other axes
-_REST_SHARE = 0.003  # of the words' squared lengths is left to the axes that are not scanned
-_AXES_WORDS = 1 << 16  # words that the axes are taken from; any axes give exact answers
 _UNIT_32 = 2.0**-24
 _NEVER = np.float32(1e30)  # half norm of the rows that fill the last panel: never a maximum
 
@@ -88,16 +76,11 @@ class Reference:
             for s in range(0, words, _TILE_WORDS)
         )
         self._unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
-        self._axes, scanned = self._principal_axes()
-        skew = float(np.linalg.norm(self._axes @ self._axes.T - np.eye(dimension)))
         m = dimension + 3
-        error = m * _UNIT_32 / (1 - m * _UNIT_32) + 12 * _UNIT_32 + skew
+        error = m * _UNIT_32 / (1 - m * _UNIT_32) + 12 * _UNIT_32
         self._error = error / (1 - error)
-        padded = -(-words // _PANEL) * _PANEL
-        self._table = np.zeros((padded, scanned + 3), dtype=np.float32)
-        self._table[words:, scanned] = _NEVER
-        self._rest = np.empty((words, dimension - scanned), dtype=np.float32)
-        radius = 0.0
+        self._table = np.zeros((-(-words // _PANEL) * _PANEL, dimension + 2), dtype=np.float32)
+        self._table[words:, dimension] = _NEVER
         # Dealt out, so that the first tile is like the others and its best word a good one to beat;
         # vocabularies come sorted by frequency.
         tiles = -(-words // _TILE_WORDS)
@@ -106,37 +89,11 @@ class Reference:
             stop = min(start + _TILE_WORDS, words)
             centered = (self._vectors[self._order[start:stop]] - self._center) / self._unit
             squares = np.einsum("ij,ij->i", centered, centered)
-            turned = centered @ self._axes
-            self._table[start:stop, :scanned] = turned[:, :scanned]
-            self._table[start:stop, scanned] = squares / 2
-            self._table[start:stop, scanned + 1] = _lengths(turned[:, scanned:])
-            self._table[start:stop, scanned + 2] = np.sqrt(squares)
-            self._rest[start:stop] = turned[:, scanned:]
-            radius = max(radius, float(squares.max()) ** 0.5)
-        self._radius = radius
-        self._lengths, self._norms = self._table[:, scanned + 1 :].T.copy()
-
-    def _principal_axes(self) -> tuple[Float64s, int]:
-        """The words' principal axes as columns, the longest first, and how many are scanned.
-
-        Every word counts alike: were they weighed by length, a few long ones would choose the axes.
-        Where fewer than half would do, one dimension dwarfs the others and the bound would rule out
-        few words: then all are scanned.
-        """
-        dimension = self._vectors.shape[1]
-        step = -(-len(self._vectors) // _AXES_WORDS)
-        moments = np.zeros((dimension, dimension))
-        for start in range(0, len(self._vectors), step * _TILE_WORDS):
-            part = self._vectors[start : start + step * _TILE_WORDS : step]
-            centered = (part - self._center) / self._unit
-            centered /= np.maximum(np.linalg.norm(centered, axis=1, keepdims=True), 1e-30)
-            moments += centered.T @ centered
-        lengths, axes = np.linalg.eigh(moments)
-        shares = np.cumsum(np.maximum(lengths, 0.0))  # of the shortest axes, together
-        scanned = dimension - int(np.searchsorted(shares, _REST_SHARE * shares[-1]))
-        if 2 * scanned < dimension:
-            scanned = dimension
-        return np.ascontiguousarray(axes[:, ::-1]), scanned
+            self._table[start:stop, :dimension] = centered
+            self._table[start:stop, dimension] = squares / 2
+            self._table[start:stop, dimension + 1] = np.sqrt(squares)
+        self._norms = self._table[:, dimension + 1].copy()
+        self._radius = float(self._norms.max()) * (1 + _UNIT_32)
 
     def nearest(self, queries: npt.ArrayLike) -> Ids:
         """The id of the nearest word of each query, float64 (B, n) -> int64 (B,)."""
@@ -177,16 +134,13 @@ class Reference:
 
     def _candidates(self, centered: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
         """Every word that may be its query's nearest, query by query."""
-        scanned, batch = self._table.shape[1] - 3, len(centered)
-        turned = centered @ self._axes
-        points = np.empty((scanned + 3, batch), dtype=np.float32)
-        points[:scanned] = turned[:, :scanned].T
-        points[scanned] = self._error - 1
-        points[scanned + 1] = _lengths(turned[:, scanned:])
-        points[scanned + 2] = self._error * norms
-        rest = np.column_stack([points[scanned + 1 :].T, turned[:, scanned:]]).astype(np.float32)
+        batch, dimension = centered.shape
+        points = np.empty((dimension + 2, batch), dtype=np.float32)
+        points[:dimension] = centered.T
+        points[dimension] = self._error - 1
+        points[dimension + 1] = self._error * norms
         underflow = 1e-30  # products under the smallest normal float32, flushed or not
-        slack = 2 * canonical_slack(centered.shape[1], norms, self._radius) + underflow
+        slack = 2 * canonical_slack(dimension, norms, self._radius) + underflow
         allowed = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
         space = np.empty((min(_TILE_WORDS, len(self._table)), batch), dtype=np.float32)
         found: list[tuple[Ids, Ids, Float32s]] = []
@@ -201,7 +155,7 @@ class Reference:
                 panel = maxima.argmax(axis=0)
                 inside = panels[panel, :, np.arange(batch)]
                 word = panel * _PANEL + inside.argmax(axis=1)
-                best = self._scores(inside.max(axis=1), word, np.arange(batch), rest)[1]
+                best = self._sure(inside.max(axis=1), word, norms)
             least = best - allowed
             able = np.flatnonzero(maxima.max(axis=0) >= least)  # a few, so a smaller search
             panel, which = np.nonzero(maxima[:, able] >= least[able])
@@ -209,8 +163,8 @@ class Reference:
             inside = panels[panel, :, row]
             hit, word = np.nonzero(inside >= least[row][:, None])
             rows, words = row[hit], start + panel[hit] * _PANEL + word
-            most, sure = self._scores(inside[hit, word], words, rows, rest)
-            np.maximum.at(best, rows, sure)
+            most = inside[hit, word]
+            np.maximum.at(best, rows, self._sure(most, words, norms[rows]))
             found.append((rows, words, most))
             if batch > 1 and sum(len(f[0]) for f in found) > _MOST_FOUND:
                 return self._halves(centered, norms)
@@ -222,22 +176,12 @@ class Reference:
         np.cumsum(np.bincount(rows, minlength=batch), out=offsets[1:])
         return ids[order], offsets
 
-    def _scores(
-        self, bounds: Float32s, words: Ids, rows: Ids, rest: Float32s
-    ) -> tuple[Float32s, Float32s]:
-        """T + e and T - e from U + e, for pairs.
-
-        `rest` holds the queries' lengths in the axes that were not scanned, the factors c P, and
-        those axes themselves.
-        """
-        most: Float32s = np.subtract(bounds, self._lengths[words] * rest[rows, 0])
-        step = max(1, _MOST_REST // rest.shape[1])
-        for start in range(0, len(words), step):
-            part = slice(start, start + step)
-            most[part] += np.einsum("ij,ij->i", self._rest[words[part]], rest[rows[part], 2:])
-        norms = self._norms[words]
-        doubt = norms * (rest[rows, 1] + np.float32(self._error / 2) * norms)
-        return most, most - 2 * doubt
+    def _sure(self, bounds: Float32s, words: Ids, norms: Float64s) -> Float32s:
+        """T - e from T + e."""
+        lengths = self._norms[words]
+        doubt = self._error * (norms.astype(np.float32) + lengths / 2)
+        sure: Float32s = bounds - np.float32(2) * lengths * doubt.astype(np.float32)
+        return sure
 
     def _halves(self, centered: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
         """`_candidates` in two smaller batches: ties must not cost unbounded memory."""
@@ -246,11 +190,6 @@ class Reference:
         right, right_offsets = self._candidates(centered[middle:], norms[middle:])
         offsets = np.concatenate([left_offsets, right_offsets[1:] + len(left)])
         return np.concatenate([left, right]), offsets
-
-
-def _lengths(rows: Float64s) -> Float32s:
-    lengths: Float64s = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return lengths.astype(np.float32)
 
 
 def _among(vectors: Float32s, queries: Float64s, candidates: Ids, offsets: Ids, rows: Ids) -> Ids:
