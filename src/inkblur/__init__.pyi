@@ -35,8 +35,8 @@ from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
-from inkblur.pools.store import open_pool, write_pool
-from inkblur.pools.transformer import TransformerEncoder
+from inkblur.pools.encoder import TransformerEncoder
+from inkblur.pools.pool import open_pool, write_pool
 from inkblur.release import Limits
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.series import privatize

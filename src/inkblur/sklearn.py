@@ -20,8 +20,7 @@ from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
-from inkblur.pools.mechanism import PoolStaircase
-from inkblur.pools.privatizer import PoolPrivatizer
+from inkblur.pools.mechanism import PoolPrivatizer, PoolStaircase
 from inkblur.release import Columns, Release
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.types import Record, is_missing, names_rows

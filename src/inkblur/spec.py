@@ -40,8 +40,7 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.embeddings.table import Embedding
     from inkblur.mechanisms.base import WordMechanism
-    from inkblur.pools.mechanism import PoolStaircase
-    from inkblur.pools.privatizer import PoolPrivatizer
+    from inkblur.pools.mechanism import PoolPrivatizer, PoolStaircase
 
 MECHANISM = "staircase"  # where none is named, except:
 _USUAL = {ReleaseKind.TF: "exponential"}
@@ -494,10 +493,9 @@ class ReleaseSpec:
         )
 
     def _pool_privatizer(self, path: str, table: Embedding) -> PoolPrivatizer:
-        from inkblur.pools.mechanism import PoolStaircase
-        from inkblur.pools.privatizer import PoolPrivatizer
-        from inkblur.pools.store import open_pool
-        from inkblur.pools.transformer import TransformerEncoder
+        from inkblur.pools.encoder import TransformerEncoder
+        from inkblur.pools.mechanism import PoolPrivatizer, PoolStaircase
+        from inkblur.pools.pool import open_pool
 
         pool = open_pool(path)
         if self.pool_sha256 is not None and pool.sha256 != self.pool_sha256:

@@ -13,7 +13,7 @@ from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
 from inkblur.pools.order import Marked
-from inkblur.pools.store import write_pool
+from inkblur.pools.pool import write_pool
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids
 from tests.evaluation.made import corpus, table

@@ -28,7 +28,7 @@ from inkblur.evaluation.reports.tables import attack_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, headline
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.pools import build_pool
-from inkblur.pools.store import write_pool
+from inkblur.pools.pool import write_pool
 from inkblur.rng import Rows
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids

@@ -22,7 +22,7 @@ from inkblur.evaluation.reports.tables import disclosure_tables, strongest_table
 from inkblur.evaluation.results import Evaluation, Measurement, not_measured
 from inkblur.guarantees import Guarantee
 from inkblur.pools import build_pool
-from inkblur.pools.store import write_pool
+from inkblur.pools.pool import write_pool
 from inkblur.rng import Rng, seeded_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric

@@ -22,7 +22,7 @@ from inkblur.evaluation.reports.tables import stand_in_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, headline
 from inkblur.guarantees import Guarantee
 from inkblur.pools import build_pool
-from inkblur.pools.store import write_pool
+from inkblur.pools.pool import write_pool
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit

@@ -27,7 +27,7 @@ from inkblur.evaluation.results import (
 )
 from inkblur.evaluation.tune import Target, Trial, Tuning, tune
 from inkblur.pools import build_pool
-from inkblur.pools.store import write_pool
+from inkblur.pools.pool import write_pool
 from inkblur.spec import ReleaseSpec, grid
 
 from .made import corpus, table

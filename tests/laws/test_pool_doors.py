@@ -18,9 +18,9 @@ from inkblur.embeddings.store import write_store
 from inkblur.errors import PrivateCalibration
 from inkblur.files.folder import privatize_folder
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
-from inkblur.pools.cleaning import Identifiers
-from inkblur.pools.privatizer import sentences
-from inkblur.pools.store import write_pool
+from inkblur.pools.building import Identifiers
+from inkblur.pools.mechanism import sentences
+from inkblur.pools.pool import write_pool
 from inkblur.release import Limits
 from inkblur.rng import write_key
 from inkblur.sklearn import PoolTextPrivatizer

@@ -17,8 +17,7 @@ from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.units import Steps
 from inkblur.pools import PoolPrivatizer, PoolStaircase
 from inkblur.pools.mechanism import Encoded
-from inkblur.pools.order import Nearest, Order, owner, text_units
-from inkblur.pools.torch_search import TorchSearch
+from inkblur.pools.order import Nearest, Order, TorchSearch, owner, text_units
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID, Ids, Record, Unit
 from tests.pools.made import WORDS, pool, table

@@ -26,12 +26,12 @@ from inkblur.pools import (
     classifier,
 )
 from inkblur.pools import building as built
+from inkblur.pools.building import clean, mask
 from inkblur.pools.choice import PoolExpectation, best, expectations
 from inkblur.pools.classifier import terms
-from inkblur.pools.cleaning import clean, mask
 from inkblur.pools.encoder import WordEncoder
 from inkblur.pools.order import Nearest
-from inkblur.pools.store import open_pool, write_pool
+from inkblur.pools.pool import open_pool, write_pool
 from tests.pools.made import WORDS, table
 from tests.pools.made import pool as made_pool
 

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from inkblur.pools.torch_search import float32_products  # noqa: E402
+from inkblur.pools.order import float32_products  # noqa: E402
 
 matmul = torch.backends.cuda.matmul
 

@@ -13,8 +13,8 @@ import pytest
 import inkblur
 from inkblur.errors import InputError, ParameterError
 from inkblur.pools import PoolPrivatizer, PoolStaircase, build_pool
-from inkblur.pools.store import write_pool
-from inkblur.pools.transformer import TransformerEncoder
+from inkblur.pools.encoder import TransformerEncoder
+from inkblur.pools.pool import write_pool
 from inkblur.rng import keyed_rng
 from inkblur.types import Record
 from tests.pools.made import WORDS

@@ -20,7 +20,7 @@ import pytest
 import inkblur
 from inkblur.embeddings.store import write_store
 from inkblur.pools import build_pool
-from inkblur.pools.store import write_pool
+from inkblur.pools.pool import write_pool
 from tests import packaged_strengths
 from tests.packaged_strengths import EPSILON
 from tests.service.server import Server

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.mechanisms.catalogue import Entry
-    from inkblur.pools.privatizer import PoolPrivatizer
+    from inkblur.pools.mechanism import PoolPrivatizer
     from inkblur.rng import Rng
 
 WORDS = 300  # measured unless --words says otherwise

@@ -68,8 +68,8 @@ def build_command(
         from inkblur.embeddings.store import load_embedding
         from inkblur.files.release import file_sha256, refuse_overwriting
         from inkblur.pools.building import build_pool
-        from inkblur.pools.store import write_pool
-        from inkblur.pools.transformer import TransformerEncoder
+        from inkblur.pools.encoder import TransformerEncoder
+        from inkblur.pools.pool import write_pool
 
         refuse_overwriting("pool", output, [public, *([embedding] if embedding else ())])
         columns = list(dict.fromkeys(label_column or ()))
@@ -106,7 +106,7 @@ def info_command(
     """Describe a pool: size, labels, license, what was left out, fingerprint."""
     with plain_errors():
         if as_json:
-            from inkblur.pools.store import open_pool
+            from inkblur.pools.pool import open_pool
 
             typer.echo(json.dumps(open_pool(file).facts(), ensure_ascii=False))
         else:
@@ -114,7 +114,7 @@ def info_command(
 
 
 def _tell(file: Path, *, data: bool = False) -> None:
-    from inkblur.pools.store import open_pool
+    from inkblur.pools.pool import open_pool
 
     for key, value in open_pool(file).facts().items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

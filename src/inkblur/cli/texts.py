@@ -161,7 +161,7 @@ def judge(source: str) -> Judge:
     """The judge of meaning that an option names: word vectors, or a folder with a transformer."""
     from inkblur.embeddings.store import load_embedding
     from inkblur.evaluation.measures.similarity import WordMeans
-    from inkblur.pools.transformer import TransformerEncoder
+    from inkblur.pools.encoder import TransformerEncoder
 
     if Path(source).is_dir():
         return TransformerEncoder(source)

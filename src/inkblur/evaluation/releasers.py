@@ -15,7 +15,7 @@ from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import typical_loss
-from inkblur.pools.privatizer import PoolPrivatizer
+from inkblur.pools.mechanism import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from inkblur.documents.word_shares import MANY
 from inkblur.files.summary import RunSummary
 from inkblur.guarantees import rounded_up
-from inkblur.pools.privatizer import PoolPrivatizer
+from inkblur.pools.mechanism import PoolPrivatizer
 from inkblur.types import counted
 
 

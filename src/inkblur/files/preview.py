@@ -28,8 +28,8 @@ from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
 from inkblur.files.summary import draws_a_text, not_copied_line
 from inkblur.guarantees import Guarantee
+from inkblur.pools.mechanism import PoolPrivatizer
 from inkblur.pools.pool import Pool
-from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.release import ColumnLook, refuse_repeat, without_public
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import POOL_EPSILONS, ReleaseSpec

@@ -29,7 +29,7 @@ from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
-from inkblur.pools.privatizer import OWN_SOURCE
+from inkblur.pools.mechanism import OWN_SOURCE
 from inkblur.release import Limits, Release, prepare
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec

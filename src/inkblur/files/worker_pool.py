@@ -20,7 +20,7 @@ from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
 from inkblur.mechanisms.nearest.engine import Device, on_gpu
 from inkblur.mechanisms.perturbation import Perturbation
-from inkblur.pools.privatizer import PoolPrivatizer
+from inkblur.pools.mechanism import PoolPrivatizer
 from inkblur.processes import process_pool
 from inkblur.release import draw_records
 from inkblur.rng import Rng

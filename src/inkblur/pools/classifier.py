@@ -20,8 +20,7 @@ from inkblur.documents.analysis import folded
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import needs
 from inkblur.mechanisms.staircase.nearness import LONGEST
-from inkblur.pools.cleaning import MASKED
-from inkblur.pools.encoder import TextPoints
+from inkblur.pools.encoder import MASKED, TextPoints
 from inkblur.types import Array, Ids
 
 FOLDS = 5
