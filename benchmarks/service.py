@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 import inkblur
+from inkblur.arrow import CountedRelease, prepare, release_together
 
 # At small epsilons the near sets of all words exceed what the mechanism keeps: it makes them again.
 SETTINGS: dict[str, Any] = {"mechanism": "staircase", "epsilon": 8.0}
@@ -145,16 +146,16 @@ def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | Non
 def library(texts: list[list[str]], seconds: float) -> float:
     """Words a second of the same requests by the library alone, one by one, ledger included."""
     with tempfile.TemporaryDirectory() as folder, inkblur.open_ledger(f"{folder}/l.db") as ledger:
-        desk = inkblur.ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
         spec = inkblur.ReleaseSpec.of(**SETTINGS)
+        prepared = prepare(spec, inkblur.keyed_rng(os.urandom(32)))
         began, words, number = time.perf_counter(), 0, 0
         while time.perf_counter() - began < seconds:
             rows = pa.record_batch(
                 {"text": [f"{number} {text}" for text in texts[number % len(texts)]]}
             )
             number += 1
-            [answer] = desk.release([inkblur.ReleaseOrder(rows, spec)])
-            assert isinstance(answer, inkblur.CountedRelease)
+            [answer] = release_together([(prepared, rows)], ledger)
+            assert isinstance(answer, CountedRelease)
             words += answer.words
         return words / (time.perf_counter() - began)
 

@@ -573,7 +573,7 @@ def test_a_seed_says_so_and_takes_no_budget(door: Door, house: House) -> None:
     assert house.charged() == 0
 
 
-@cells((by_http, by_upload), by_upload="released without a guarantee and an account")
+@cells((by_http, by_upload))
 def test_a_server_with_a_seed_releases_nothing(door: Door, house: House) -> None:
     with refused(house, "guarantee|private|seed"):
         door(house, Ask(seed=3))

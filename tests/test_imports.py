@@ -36,12 +36,10 @@ EDGES = {
     "spec",
     "series": "files guarantees ledger release spec",
     "sklearn": "documents files guarantees mechanisms pools release",
-    "arrow_worker": "files ledger mechanisms release spec",
-    "arrow": "arrow_worker files guarantees ledger release spec",
-    "desk": "documents files guarantees ledger pools release spec",
+    "arrow": "files guarantees ledger mechanisms release spec",
     "engines": "arrow files release spec",
     "evaluation": "atomic_file documents embeddings files guarantees mechanisms pools release spec",
-    "service": "arrow atomic_file desk documents embeddings evaluation files guarantees ledger "
+    "service": "arrow atomic_file documents embeddings evaluation files guarantees ledger "
     "mechanisms pools release spec",
     "cli": "atomic_file cache documents embeddings evaluation files guarantees ledger "
     "mechanisms pools release service spec",

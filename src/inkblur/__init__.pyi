@@ -1,6 +1,5 @@
 """Where each public name lives: read by type checkers, and by `__init__.py` to load it."""
 
-from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
@@ -48,12 +47,12 @@ __version__: str
 
 # fmt: off
 __all__ = [
-    "AngularLaplace", "BudgetExceeded", "Claim", "ComponentLaplace", "CountedRelease",
+    "AngularLaplace", "BudgetExceeded", "Claim", "ComponentLaplace",
     "Embedding", "EmbeddingError", "Exponential", "Guarantee", "Incomposable", "InkblurError",
     "InputError", "Laplace", "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee",
     "OutputError", "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase",
     "PoolTextPrivatizer", "PrivacyError", "PrivateCalibration", "Privatizer", "Record",
-    "ReleaseDesk", "ReleaseOrder", "ReleaseSpec", "Rng",
+    "ReleaseSpec", "Rng",
     "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "TransformerEncoder",
     "Treatment", "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
     "adapt_embedding", "audit", "build_pool", "compose", "import_embedding", "keyed_rng",

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from inkblur import arrow_worker
+from inkblur import arrow
 from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, release
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
@@ -127,7 +127,7 @@ def test_tables_are_loaded_once_a_process(
         return load(self)
 
     monkeypatch.setattr(ReleaseSpec, "table", counting)
-    monkeypatch.setattr(arrow_worker, "_made", {})
+    monkeypatch.setattr(arrow, "_held", {})
     for part in table.to_batches(50):
         release(part, spec, ledger=False)
     assert len(loads) == 1

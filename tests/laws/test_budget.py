@@ -229,13 +229,13 @@ def test_a_release_without_a_guarantee_is_not_forgotten(tmp_path: Path) -> None:
 def test_a_server_grants_a_text_its_budget_once(tmp_path: Path) -> None:
     """With a budget of 30, 32 releases of one text were granted while it said 24."""
     write_store(tmp_path / "toy.ink", TABLE)
-    from inkblur.desk import ReleaseDesk, ReleaseOrder
+    from tests.together import Desk, Order
 
     pa = pytest.importorskip("pyarrow")
     rows = pa.record_batch({"id": ["7"], "text": [TEXTS["a"]]})
     granted = 0
     with inkblur.open_ledger(tmp_path / "l.db") as ledger:
-        desk = ReleaseDesk(inkblur.keyed_rng(bytes(range(32))), ledger, limits=Limits(budget=30.0))
+        desk = Desk(inkblur.keyed_rng(bytes(range(32))), ledger, limits=Limits(budget=30.0))
         for law in WAYS["every combination of dropped classes"]:
             spec = ReleaseSpec.of(
                 epsilon=1.0,
@@ -244,7 +244,7 @@ def test_a_server_grants_a_text_its_budget_once(tmp_path: Path) -> None:
                 accept_weak=True,
                 **law,
             )
-            [answer] = desk.release([ReleaseOrder(rows, spec)])
+            [answer] = desk.release([Order(rows, spec)])
             if not isinstance(answer, Exception):
                 granted += answer.words
                 assert answer.largest_loss == granted

@@ -20,11 +20,11 @@ import pytest
 from typer.testing import CliRunner
 
 import inkblur
-from inkblur.arrow import one_batch, plan_release, release
+from inkblur.arrow import CountedRelease, one_batch, plan_release, release
 from inkblur.cli.app import app
-from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.files.folder import privatize_folder
 from inkblur.rng import write_key
+from tests.together import Desk, Order
 
 COLUMNS = [
     *("dob", "twitter", "iban", "participant", "char_count", "employee", "birthdate"),
@@ -167,8 +167,8 @@ def by_engine(folder: Path, rows: pa.RecordBatch, keep: list[str]) -> pa.RecordB
 
 def by_desk(folder: Path, rows: pa.RecordBatch, keep: list[str]) -> pa.RecordBatch:
     with inkblur.open_ledger(folder / "ledger.db") as ledger:
-        desk = ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
-        [answer] = desk.release([ReleaseOrder(rows, spec(*keep), "alice")])
+        desk = Desk(inkblur.keyed_rng(os.urandom(32)), ledger)
+        [answer] = desk.release([Order(rows, spec(*keep), "alice")])
     assert isinstance(answer, CountedRelease), answer
     assert "dob" not in json.dumps(answer.guarantee.to_json())
     return answer.rows

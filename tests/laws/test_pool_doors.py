@@ -13,7 +13,6 @@ import pytest
 
 import inkblur
 from inkblur import arrow
-from inkblur.desk import ReleaseDesk, ReleaseOrder
 from inkblur.embeddings.store import write_store
 from inkblur.errors import PrivateCalibration
 from inkblur.files.folder import privatize_folder
@@ -26,6 +25,7 @@ from inkblur.rng import write_key
 from inkblur.sklearn import PoolTextPrivatizer
 from inkblur.spec import ReleaseSpec
 from tests.pools.test_building import TABLE, TEXTS
+from tests.together import Desk, Order
 
 OTHERS = [f"{text} alpha sigma alpha" for text in TEXTS]
 MIXED = {
@@ -83,8 +83,8 @@ def by_plan(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
 
 def by_desk(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
     with inkblur.open_ledger() as ledger:
-        desk = ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
-        [answer] = desk.release([ReleaseOrder(rows(texts), spec)])
+        desk = Desk(inkblur.keyed_rng(os.urandom(32)), ledger)
+        [answer] = desk.release([Order(rows(texts), spec)])
     if isinstance(answer, Exception):
         raise answer
 
@@ -158,8 +158,8 @@ def by_arrow(spec: ReleaseSpec, batch: pa.RecordBatch, folder: Path) -> None:
 
 def by_order(spec: ReleaseSpec, batch: pa.RecordBatch, folder: Path) -> None:
     with inkblur.open_ledger() as ledger:
-        desk = ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
-        [answer] = desk.release([ReleaseOrder(batch, spec)])
+        desk = Desk(inkblur.keyed_rng(os.urandom(32)), ledger)
+        [answer] = desk.release([Order(batch, spec)])
     if isinstance(answer, Exception):
         raise answer
 

@@ -13,20 +13,21 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
+from inkblur.arrow import CountedRelease
 from inkblur.errors import InkblurError
 from inkblur.ledger import Ledger, open_ledger
+from inkblur.release import Limits
 from inkblur.rng import keyed_rng
-from inkblur.service.batching import Batches
+from inkblur.service.batching import Batches, Desk, ReleaseOrder
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.spec import ReleaseSpec
 
 
-class HeldDesk(ReleaseDesk):
+class HeldDesk(Desk):
     """Draws when it is told to."""
 
     def __init__(self, ledger: Ledger) -> None:
-        super().__init__(keyed_rng(os.urandom(32)), ledger)
+        super().__init__(keyed_rng(os.urandom(32)), ledger, Limits())
         self.entered, self.go = threading.Event(), threading.Event()
 
     def release(self, orders: Sequence[ReleaseOrder]) -> list[CountedRelease | InkblurError]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import ray
 from ray.data import ActorPoolStrategy, Dataset
 
-from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
+from inkblur.arrow import OVER, ReleasePlan, one_batch, plan_release
 from inkblur.files.occurrences import Occurrences
 from inkblur.release import ROWS, Limits
 from inkblur.spec import ReleaseSpec
@@ -53,7 +53,7 @@ def privatize(
     # the work; the smallest would spend their time on Ray's tasks.
     block = min(max(count // (_BLOCKS * workers), batch_size), _BATCHES * batch_size)
 
-    def mapped(rows: Dataset, to: ReleasePlan | Reservation) -> Dataset:
+    def mapped(rows: Dataset, to: ReleasePlan) -> Dataset:
         return rows.repartition(target_num_rows_per_block=block).map_batches(
             _ReleaseActor,
             fn_constructor_args=(to,),
@@ -63,11 +63,11 @@ def privatize(
             **options,
         )
 
-    def over(reservation: Reservation) -> Iterator[str]:
-        reserved = mapped(data.select_columns(list(plan.needed)), reservation)
+    def over(reserving: ReleasePlan) -> Iterator[str]:
+        reserved = mapped(data.select_columns(list(plan.needed)), reserving)
         return (row[OVER] for row in reserved.iter_rows())
 
-    return mapped(data, plan.begun(ledger, limits, repeated=repeated, missing=missing, over=over))
+    return mapped(data, plan.begun(ledger, limits, over=over, repeated=repeated, missing=missing))
 
 
 def _leave_a_processor(taken: float) -> None:
@@ -83,7 +83,7 @@ def _leave_a_processor(taken: float) -> None:
 class _ReleaseActor:
     """An actor: it lives for many batches, and loads its tables before the first is read."""
 
-    def __init__(self, plan: ReleasePlan | Reservation) -> None:
+    def __init__(self, plan: ReleasePlan) -> None:
         plan.load()
         self._plan = plan
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
-from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
+from inkblur.arrow import OVER, ReleasePlan, one_batch, plan_release
 from inkblur.release import ROWS, Limits
 from inkblur.spec import ReleaseSpec
 
@@ -38,15 +38,17 @@ def privatize(
     missing = bool(twice) and twice[0]["id"] is None
     needed = frame.select(*[f"`{name}`" for name in plan.needed])
 
-    def over(reservation: Reservation) -> list[str]:
-        reserved = needed.mapInArrow(_mapped(reservation), f"{OVER} string")
+    def over(reserving: ReleasePlan) -> list[str]:
+        reserved = needed.mapInArrow(_mapped(reserving), f"{OVER} string")
         found: list[str] = reserved.toArrow()[OVER].to_pylist()
         return found
 
-    counted = plan.begun(ledger, limits, repeated=twice, missing=missing, over=over)
+    counted = plan.begun(ledger, limits, over=over, repeated=twice, missing=missing)
     written = StructType(
         [
-            StructField(field.name, StringType(), True) if field.name in plan.columns else field
+            StructField(field.name, StringType(), True)
+            if field.name in plan.resolved.columns
+            else field
             for field in _bare(frame.schema)
             if field.name in shown.names
         ]
@@ -66,6 +68,6 @@ def _bare(kind: Any) -> Any:
 
 
 def _mapped(
-    plan: ReleasePlan | Reservation,
+    plan: ReleasePlan,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     return lambda batches: map(plan, batches)

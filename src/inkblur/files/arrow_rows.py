@@ -54,7 +54,7 @@ class ArrowColumns:
     def others(self) -> Iterator[list[tuple[str, object]]]:
         """The columns beside the texts."""
         names = [f.name for i, f in enumerate(self.schema) if i not in self.places]
-        columns = [array.to_pylist() for array in self.beside]
+        columns = [_readable(array) for array in self.beside]
         for row in range(len(columns[0]) if columns else 0):
             yield [(name, column[row]) for name, column in zip(names, columns, strict=True)]
 
@@ -195,6 +195,15 @@ class ArrowRows:
                 f"choose with {option}"
             )
         return names.index(wanted)
+
+
+def _readable(array: pa.Array[Any]) -> list[Any]:
+    """The values, for a look at them; as text where Python has none such: nanoseconds, for one."""
+    try:
+        return array.to_pylist()
+    except ValueError:
+        nested = pa.types.is_nested(array.type)
+        return [None] * len(array) if nested else array.cast(pa.string()).to_pylist()
 
 
 def used(array: pa.Array[Any]) -> pa.Array[Any]:

@@ -9,8 +9,6 @@ from itertools import cycle
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.errors import InputError
-
 Run = tuple[NDArray[np.uint64], NDArray[np.int64]]  # sorted hashes, and how often each occurred
 
 
@@ -80,17 +78,6 @@ def digest(text: str, column: str | None = None) -> bytes:
     """What the default id is made of; `column` tells equal texts of several columns apart."""
     named = "" if column is None else f"{len(column)}:{column}"
     return hashlib.blake2b((named + text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def refuse_ids(repeated: object, missing: object, column: str) -> None:
-    """Raise where ids repeat or are missing, as whoever looked at all of them found."""
-    if missing:
-        raise InputError(f"column {column!r} has rows with a null id; fill them in")
-    if repeated:
-        raise InputError(
-            f"column {column!r} repeats an id: equal texts under one id would be given the same "
-            "noise. Ids must differ"
-        )
 
 
 def _merged(left: Run, right: Run) -> Run:

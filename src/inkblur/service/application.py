@@ -12,11 +12,10 @@ from pathlib import Path
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from inkblur.desk import ReleaseDesk
 from inkblur.ledger import open_ledger
 from inkblur.release import Limits
 from inkblur.rng import Rng
-from inkblur.service.batching import Batches
+from inkblur.service.batching import Batches, Desk
 from inkblur.service.choices import choice_routes
 from inkblur.service.ledger_routes import ledger_routes
 from inkblur.service.limits import Gate, RequestLimits
@@ -47,7 +46,7 @@ class ServiceSettings:
 def make_application(settings: ServiceSettings) -> Gate:
     """The ASGI application. Opens the ledger and the folder; both are let go when it shuts down."""
     metrics = ServiceMetrics()
-    desk = ReleaseDesk(settings.rng, open_ledger(settings.ledger), limits=settings.limits)
+    desk = Desk(settings.rng, open_ledger(settings.ledger), settings.limits)
     uploads = Uploads(
         settings.uploads,
         rng=settings.rng,

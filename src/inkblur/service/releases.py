@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from fastapi import APIRouter, Request
 
-from inkblur.desk import CountedRelease, ReleaseOrder
+from inkblur.arrow import CountedRelease
 from inkblur.documents.marking import expected_cosine, marked_text
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.risks import three_risks
@@ -24,6 +24,7 @@ from inkblur.mechanisms.catalogue import Entry
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import secure_rng
+from inkblur.service.batching import ReleaseOrder
 from inkblur.service.choices import OFFERED
 from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word, what_a_pool_keeps
 from inkblur.service.problems import Problem

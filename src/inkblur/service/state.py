@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
-from inkblur.desk import ReleaseDesk
 from inkblur.ledger import Ledger
-from inkblur.service.batching import Batches
+from inkblur.service.batching import Batches, Desk
 from inkblur.service.schemas import PublicTables
 from inkblur.service.tokens import Caller
 from inkblur.service.uploads import Uploads
@@ -24,7 +23,7 @@ T = TypeVar("T")
 class Service:
     """One desk, one ledger, one folder of uploads."""
 
-    desk: ReleaseDesk
+    desk: Desk
     batches: Batches
     ledger: Ledger  # a connection to read by
     uploads: Uploads

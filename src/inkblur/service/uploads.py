@@ -22,15 +22,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from inkblur.atomic_file import PRIVATE, lock_file, write_atomically
-from inkblur.errors import InkblurError, InputError, OutputError
+from inkblur.errors import InkblurError, InputError, NoGuarantee, OutputError
 from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
 from inkblur.files.source import column_names, likely_delimiter, likely_texts
+from inkblur.mechanisms.catalogue import find
 from inkblur.release import Limits
 from inkblur.rng import Rng
 from inkblur.service.problems import FAULT, Problem, in_fields, log_place
 from inkblur.service.tokens import Caller
 from inkblur.spec import ReleaseSpec
+from inkblur.types import Metric
 
 KEPT_SECONDS = 3600.0
 MOST, MOST_OF_ONE = 50, 20  # uploads at a time: of all callers, and of one
@@ -222,6 +224,10 @@ class Uploads:
             upload.done, upload.words = done, words
 
         try:
+            if self._rng.seeded or find(spec.mechanism).metric is Metric.NONE:
+                raise NoGuarantee(
+                    "a server releases nothing without a guarantee: no seed, no void mechanism"
+                )
             progress(0, None, 0)
             write_atomically(output, "", mode=PRIVATE)  # a file keeps its mode when replaced
             summary = privatize_file(
