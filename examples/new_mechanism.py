@@ -9,8 +9,7 @@ import numpy as np
 
 import inkblur
 from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, with_adaptations
-from inkblur.mechanisms.catalogue import CATALOGUE, Entry
-from inkblur.mechanisms.parameters import Parameter
+from inkblur.mechanisms.catalogue import CATALOGUE, Entry, Parameter
 from inkblur.types import Metric, fraction, positive
 
 REDRAW = Parameter(
@@ -68,7 +67,7 @@ CATALOGUE["randomized-response"] = Entry(
 if __name__ == "__main__":
     # It is a mechanism like the others now: in `inkblur.ReleaseSpec`, the command line, the laws.
     from inkblur.evaluation.measures.statistics import privacy_statistics
-    from inkblur.mechanisms.calibration import calibrate
+    from inkblur.mechanisms.strengths import calibrate
 
     table = inkblur.load_embedding(limit=2_000)
     for name in ("randomized-response", "laplace"):

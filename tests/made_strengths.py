@@ -8,7 +8,7 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import make_mechanism, strengths
-from inkblur.mechanisms.calibration import calibrate
+from inkblur.mechanisms.strengths import calibrate
 
 
 def make_strengths(monkeypatch: pytest.MonkeyPatch, table: Embedding) -> None:

@@ -21,7 +21,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files.preview import preview_file
 from inkblur.files.summary import Fate, Summary
-from inkblur.mechanisms.typical import typical_loss
+from inkblur.mechanisms.strengths import typical_loss
 from inkblur.release import over_budget
 from inkblur.service.plain_words import loss_of_a_text
 

@@ -30,8 +30,10 @@ from inkblur.guarantees import Guarantee, compose
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.mechanisms import make_mechanism
 from inkblur.mechanisms.angular import AngularLaplace
+from inkblur.mechanisms.component import ComponentLaplace
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
 from inkblur.pools.encoder import TransformerEncoder

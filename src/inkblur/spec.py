@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from inkblur.documents.policies import TOKEN_CLASSES, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
-from inkblur.mechanisms.catalogue import CATALOGUE, find, make_mechanism
-from inkblur.mechanisms.parameters import Value
+from inkblur.mechanisms.catalogue import CATALOGUE, Value, find, make_mechanism
 from inkblur.types import (
     Metric,
     Morphology,
@@ -462,8 +461,7 @@ class ReleaseSpec:
         """The word mechanism over these vectors, or over some of their `words`; a strength is
         looked up for the whole table.
         """
-        from inkblur.mechanisms.calibration import epsilon_from_level
-        from inkblur.mechanisms.strengths import epsilon_for
+        from inkblur.mechanisms.strengths import epsilon_for, epsilon_from_level
 
         epsilon = self.epsilon
         if self.strength is not None:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 import inkblur
 from inkblur.cli.audit import audit
 from inkblur.evaluation.measures import statistics
-from inkblur.mechanisms.noise import LaplaceNoise
+from inkblur.mechanisms.laplace import LaplaceNoise
 from inkblur.rng import Rows
 from inkblur.types import Points
 

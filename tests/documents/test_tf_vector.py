@@ -25,8 +25,8 @@ from inkblur.errors import OutputError, ParameterError, PrivateCalibration
 from inkblur.files.vectors import write_vectors
 from inkblur.guarantees import SEEDED, Guarantee
 from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.loss import tight_loss
-from inkblur.mechanisms.perturbation import Laplace
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.sklearn import VectorPrivatizer

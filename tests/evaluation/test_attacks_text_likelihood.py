@@ -11,7 +11,7 @@ from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.channel import EstimatedChannel, ExactChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.mechanisms.perturbation import Laplace
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids

@@ -27,7 +27,7 @@ from inkblur.evaluation.measures.intervals import (
     log_ratio_lower,
 )
 from inkblur.mechanisms.angular import AngularLaplace
-from inkblur.mechanisms.noise import LaplaceNoise
+from inkblur.mechanisms.laplace import LaplaceNoise
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Array, Ids, Points, Unit

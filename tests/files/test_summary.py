@@ -15,8 +15,7 @@ from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.files.summary import Fate, Summary
-from inkblur.mechanisms.strengths import epsilon_for
-from inkblur.mechanisms.typical import typical_loss
+from inkblur.mechanisms.strengths import epsilon_for, typical_loss
 from inkblur.rng import seeded_rng
 from inkblur.types import Record, Strength
 

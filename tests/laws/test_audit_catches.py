@@ -21,8 +21,9 @@ from inkblur.evaluation.claimed_metric import word_claim, word_function, words_t
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.catalogue import CATALOGUE, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.noise import LaplaceNoise, MahalanobisNoise
-from inkblur.mechanisms.perturbation import Laplace, Mahalanobis, Perturbation
+from inkblur.mechanisms.laplace import Laplace, LaplaceNoise
+from inkblur.mechanisms.mahalanobis import Mahalanobis, MahalanobisNoise
+from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Array, Ids, Points
 from tests.laws.choice_checks import check_choice, check_draws

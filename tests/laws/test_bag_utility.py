@@ -9,7 +9,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammainc
 
-from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
+from inkblur.mechanisms.component import ComponentNoise
+from inkblur.mechanisms.laplace import LaplaceNoise
+from inkblur.mechanisms.mahalanobis import MahalanobisNoise
 from inkblur.protocols import Noise
 from inkblur.rng import seeded_rng
 from reproduction.earthmovers.bag_utility import chance_within

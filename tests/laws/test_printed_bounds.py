@@ -16,7 +16,7 @@ import inkblur
 from inkblur.evaluation.audit import Audit
 from inkblur.evaluation.releasers import releaser
 from inkblur.guarantees import factor, rounded_down, rounded_up
-from inkblur.mechanisms.typical import TypicalLoss
+from inkblur.mechanisms.strengths import TypicalLoss
 from inkblur.spec import ReleaseSpec
 
 LOSSES = st.floats(1e-6, 600.0)

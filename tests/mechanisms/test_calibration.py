@@ -9,13 +9,13 @@ from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms import make_mechanism
-from inkblur.mechanisms.calibration import (
+from inkblur.mechanisms.catalogue import find
+from inkblur.mechanisms.strengths import (
     calibrate,
     epsilon_from_level,
     survival_rate,
+    usual_epsilons,
 )
-from inkblur.mechanisms.catalogue import find
-from inkblur.mechanisms.strengths import usual_epsilons
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import ALL, label
 

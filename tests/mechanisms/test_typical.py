@@ -10,7 +10,7 @@ import pytest
 from inkblur import Laplace
 from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.typical import typical_loss
+from inkblur.mechanisms.strengths import typical_loss
 from inkblur.types import Metric
 from tests.laws.catalogue import PRIVATE, label, make
 

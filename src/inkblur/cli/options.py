@@ -20,8 +20,7 @@ from rich.markup import escape
 from inkblur.cli import texts
 from inkblur.cli.console import plain_errors, talk
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
-from inkblur.mechanisms.parameters import Parameter
+from inkblur.mechanisms.catalogue import CATALOGUE, Entry, Parameter, find
 from inkblur.spec import MECHANISM, POOL_EPSILONS, ReleaseSpec, grid, options_of_a_spec
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism, for_rng, require_rng
-from inkblur.mechanisms.calibration import survival_rate
-from inkblur.mechanisms.typical import profiled_words
+from inkblur.mechanisms.strengths import profiled_words, survival_rate
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Record
 

@@ -26,12 +26,12 @@ from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
 from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
 from inkblur.files.checkpoint import Checkpoint
-from inkblur.mechanisms.calibration import calibrate
 from inkblur.mechanisms.loss import improved_bound, standard_bound, tight_loss
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
 from inkblur.mechanisms.rating import CosineRating
+from inkblur.mechanisms.strengths import calibrate
 from inkblur.types import NULL_ID, Array, Ids
 
 # fmt: off

@@ -13,8 +13,7 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
-from inkblur.mechanisms.strengths import strength_of
-from inkblur.mechanisms.typical import typical_loss
+from inkblur.mechanisms.strengths import strength_of, typical_loss
 from inkblur.pools.mechanism import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec

@@ -17,7 +17,7 @@ from inkblur.documents.word_shares import Coverage, Survival, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.typical import TypicalLoss, typical_loss
+from inkblur.mechanisms.strengths import TypicalLoss, typical_loss
 from inkblur.rng import Rng
 from inkblur.types import counted
 

@@ -1,24 +1,117 @@
 """The catalogue: a name, what it promises in one line, its parameters, and how it is made.
 
-One entry here gives a mechanism its command-line options, its laws and its place in experiments.
-Entries name their class and import it when one is made, so that reading the catalogue is quick.
+One entry here gives a mechanism its command-line options, the checks of their values, the names of
+its releases, the keys of its stored strengths, its laws and its place in experiments. Entries name
+their class and import it when one is made, so that reading the catalogue is quick.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from itertools import product
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.parameters import LAMBDA, Parameter, Value
-from inkblur.types import Bounding, Metric
+from inkblur.types import Bounding, Metric, real
 
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
     from inkblur.mechanisms.base import WordMechanism
+
+
+Value = float | int | str | bool | None
+
+LAMBDA = 0.5  # mahalanobis: halfway between round noise and the vocabulary's own shape
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One keyword argument of a mechanism besides epsilon.
+
+    >>> strictness = Parameter("strictness", 1.0, "How strict.", low=0.0, high=2.0)
+    >>> strictness.checked(2)
+    2.0
+    >>> strictness.checked(3)
+    Traceback (most recent call last):
+    inkblur.errors.ParameterError: strictness must lie between 0 and 2, got 3
+    """
+
+    name: str  # the constructor's keyword
+    default: Value  # its type is the parameter's; None: a number that the mechanism chooses
+    help: str  # one sentence, for the command line
+    label: str = ""  # what people call it, where that is no Python name: lambda
+    low: float = -math.inf  # of a number, included
+    high: float = math.inf
+    choices: tuple[str, ...] = ()  # of a text
+    tried: tuple[Value, ...] = ()  # values that the laws run over; the default alone if empty
+    principal: bool = False  # always named, and compared by audits: what the mechanism is about
+    consent: bool = False  # a permission to run: changes no output, so no name or key has it
+
+    @property
+    def title(self) -> str:
+        """What messages and names of releases call it."""
+        return self.label or self.name
+
+    @property
+    def flag(self) -> str:
+        """The command line's option.
+
+        >>> Parameter("lam", 0.5, "Shape.", label="lambda").flag
+        '--lambda'
+        """
+        return f"--{self.title.replace('_', '-')}"
+
+    @property
+    def kind(self) -> type:
+        """bool, int, float or str."""
+        return float if self.default is None else type(self.default)
+
+    def checked(self, value: Any) -> Value:
+        """The value in the parameter's type, or an error that says what is allowed."""
+        if value is None and self.default is None:
+            return None
+        if self.kind is bool:
+            if not isinstance(value, bool):
+                raise ParameterError(f"{self.title} must be True or False, got {value!r}")
+            return value
+        if self.kind is str:
+            text = value.value if isinstance(value, Enum) else value
+            if not isinstance(text, str) or (self.choices and text not in self.choices):
+                allowed = ", ".join(self.choices) or "any text"
+                raise ParameterError(f"unknown {self.title} {text!r}; choose one of: {allowed}")
+            return text
+        number = real(value, self.title)
+        if not self.low <= number <= self.high:  # NaN fails here too
+            allowed = f"lie between {self.low:g} and {self.high:g}"
+            if self.high == math.inf:
+                allowed = f"be at least {self.low:g}"
+            elif self.low == -math.inf:
+                allowed = f"be at most {self.high:g}"
+            raise ParameterError(f"{self.title} must {allowed}, got {value}")
+        if self.kind is not int:
+            return number
+        if not number.is_integer():
+            raise ParameterError(f"{self.title} must be a whole number, got {value!r}")
+        return int(value)
+
+    def parsed(self, text: str) -> Value:
+        """The value that a text spells, as on the command line."""
+        if self.kind is bool:
+            if text not in ("true", "false"):
+                raise ParameterError(f"{self.title} must be true or false, got {text!r}")
+            return text == "true"
+        if self.kind is str:
+            return self.checked(text)
+        try:
+            return self.checked(self.kind(text))
+        except ValueError as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterError(f"{self.title} must be a number, got {text!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +188,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.MAHALANOBIS,
             "epsilon x regularized Mahalanobis distance; noise shaped like the vocabulary",
             "Mahalanobis paper, Algorithm 2",
-            "inkblur.mechanisms.perturbation:Mahalanobis",
+            "inkblur.mechanisms.mahalanobis:Mahalanobis",
             (
                 Parameter(
                     "lam",
@@ -114,14 +207,14 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.EUCLIDEAN,
             "epsilon x Euclidean distance; the same noise in every direction",
             "Earth Mover's paper, Algorithm 2",
-            "inkblur.mechanisms.perturbation:Laplace",
+            "inkblur.mechanisms.laplace:Laplace",
         ),
         Entry(
             "component-laplace",
             Metric.MANHATTAN,
             "epsilon x Manhattan distance; noise of scale 1/epsilon on each component",
             "thesis, Algorithm 2",
-            "inkblur.mechanisms.perturbation:ComponentLaplace",
+            "inkblur.mechanisms.component:ComponentLaplace",
         ),
         Entry(
             "exponential",

@@ -16,8 +16,6 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, with_adaptations
 from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on, engine_for
-from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
-from inkblur.mechanisms.parameters import LAMBDA
 from inkblur.protocols import Noise
 from inkblur.rng import Rows
 from inkblur.types import Array, Ids
@@ -58,8 +56,15 @@ class Perturbation(WordMechanism):
 
     @cached_property
     def diameter(self) -> float:
-        """Twice the largest distance from the null word, which lies in the middle."""
-        return diameter_bound(self.embedding, self.noise)
+        """How far apart any two words are at most: by the triangle inequality, twice the distance
+        of the farthest from the null word, which lies in the middle. The true one is at least half.
+        """
+        vectors, middle = self.embedding.vectors, self.embedding.null_vector
+        farthest = max(
+            float(self.noise.distance(vectors[s : s + _WORDS].astype(np.float64), middle).max())
+            for s in range(0, len(vectors), _WORDS)
+        )
+        return 2 * farthest * (1 + 1e-6)  # far above the rounding of the products
 
     @property
     def spec(self) -> str:
@@ -84,84 +89,3 @@ class Perturbation(WordMechanism):
                 )
             out[start : start + step] = self.engine.nearest(noisy[: len(block)])
         return out
-
-
-def diameter_bound(embedding: Embedding, noise: Noise) -> float:
-    """How far apart any two words are at most: by the triangle inequality, twice the distance of
-    the farthest from their mean. The true diameter is at least half of it.
-    """
-    vectors, middle = embedding.vectors, embedding.null_vector
-    farthest = max(
-        float(noise.distance(vectors[start : start + _WORDS].astype(np.float64), middle).max())
-        for start in range(0, len(embedding), _WORDS)
-    )
-    return 2 * farthest * (1 + 1e-6)  # far above the rounding of the products
-
-
-class Laplace(Perturbation):
-    """n-dimensional Laplace noise: epsilon times the Euclidean distance (Earth Mover's paper,
-    Theorem 2).
-
-    >>> import inkblur
-    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> inkblur.Laplace(table, epsilon=50.0).release(["dog"], inkblur.seeded_rng(1)).words
-    ('dog',)
-    """
-
-    name = "laplace"
-    noise: LaplaceNoise
-
-    def __init__(
-        self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
-    ) -> None:
-        super().__init__(embedding, LaplaceNoise(embedding.dimension, epsilon=epsilon), engine)
-
-
-class Mahalanobis(Perturbation):
-    """Elliptical noise shaped like the vocabulary (Mahalanobis paper, Algorithm 2).
-
-    >>> import inkblur
-    >>> table = inkblur.Embedding(["cat", "dog", "cow"], [[0, 0], [0, 9], [9, 0]], name="toy")
-    >>> mechanism = inkblur.Mahalanobis(table, epsilon=50.0, lam=0.5)
-    >>> mechanism.release(["dog"], inkblur.seeded_rng(1)).words
-    ('dog',)
-    """
-
-    name = "mahalanobis"
-    noise: MahalanobisNoise
-
-    def __init__(
-        self,
-        embedding: Embedding,
-        *,
-        epsilon: float,
-        lam: float = LAMBDA,
-        engine: Engine | None = None,
-    ) -> None:
-        noise = MahalanobisNoise(embedding.covariance, epsilon=epsilon, lam=lam)
-        super().__init__(embedding, noise, engine)
-
-    @property
-    def parameters(self) -> dict[str, float | str]:
-        """epsilon, per unit of regularized Mahalanobis distance, and lambda in [0, 1]."""
-        return {"epsilon": self.noise.epsilon, "lam": self.noise.lam}
-
-
-class ComponentLaplace(Perturbation):
-    """Laplace noise of scale 1/epsilon on each component: epsilon times the Manhattan distance.
-
-    The thesis's mechanism 2 (Algorithm 2).
-
-    >>> import inkblur
-    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> inkblur.ComponentLaplace(table, epsilon=50.0).release(["dog"], inkblur.seeded_rng(1)).words
-    ('dog',)
-    """
-
-    name = "component-laplace"
-    noise: ComponentNoise
-
-    def __init__(
-        self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
-    ) -> None:
-        super().__init__(embedding, ComponentNoise(embedding.dimension, epsilon=epsilon), engine)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from inkblur.blas import one_thread
 from inkblur.errors import needs
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.noise import MahalanobisNoise
+from inkblur.mechanisms.mahalanobis import MahalanobisNoise
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
