@@ -137,7 +137,7 @@ class ReleaseSpec:
     keep_meaning: float | None = _pool(
         None,
         "With --pool: what to keep first, from 0 (the label of a text) to 1 (its meaning); "
-        "default: 0.5. In a pool without labels, less meaning reveals less about the author.",
+        "default: 0, or 0.5 without labels, where less meaning reveals less about the author.",
     )
     encoder: str | None = _pool(
         None,

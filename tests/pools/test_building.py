@@ -240,6 +240,7 @@ def test_keeping_more_meaning_takes_a_smaller_share(pool: Pool) -> None:
     assert meaning.share < 1.0
     assert label.label >= meaning.label
     assert meaning.meaning > label.meaning > label.random
+    assert PoolStaircase(pool, TABLE, epsilon=5.0).expected == label  # unless it is said otherwise
     made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0)
     assert (made.tau, made.order) == (meaning.share, Nearest.MEANING)
     made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0, order="label")
@@ -257,6 +258,7 @@ def test_without_labels_the_share_is_the_largest_that_keeps_enough_meaning() -> 
         assert gains[chosen] >= part * most
         assert not [share for share in gains if share > chosen and gains[share] >= part * most]
     assert best(found, 0.0, labels=1).share > best(found, 1.0, labels=1).share
+    assert best(found, None, labels=1) == best(found, 0.5, labels=1)
 
 
 def test_a_label_of_one_text_has_no_other_text_near() -> None:

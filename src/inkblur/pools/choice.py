@@ -8,8 +8,9 @@ without it. With a share s of its label's mass near a text, at this epsilon,
 
 The smaller the share, the nearer the texts that come out, but the more often a far one does. What
 is maximized is (1 - k) label(s) / max label + k meaning(s) / max meaning, k being `keep_meaning`.
-Without labels the share is the largest that keeps (1 + k) / 2 of the most meaning that any share
-keeps: a larger one tells an attacker less about who wrote the text, for the same epsilon.
+Unless it is said otherwise k is 0: labels are what a pool with labels is built for. Without labels
+the share is the largest that keeps (1 + k) / 2 of the most meaning that any share keeps, k being
+0.5: a larger share tells an attacker less about who wrote the text, for the same epsilon.
 
 Only operations that IEEE 754 rounds in one way are used, in a fixed order: a choice is part of the
 spec that a release's draws are bound to, so it has to be the same on every machine.
@@ -30,7 +31,7 @@ from inkblur.pools.order import LARGE, Nearest, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.types import Array, Ids, Vectors
 
-KEEP_MEANING = 0.5
+_UNLABELED = 0.5  # k where there are no labels
 _SHARES = tuple(
     float(f"{digits}e{exponent}") for exponent in range(-6, 0) for digits in (1, 1.5, 2, 3, 5, 7)
 )
@@ -138,8 +139,12 @@ def _in_order(
     ]
 
 
-def best(found: list[PoolExpectation], keep_meaning: float, *, labels: int) -> PoolExpectation:
+def best(
+    found: list[PoolExpectation], keep_meaning: float | None, *, labels: int
+) -> PoolExpectation:
     """The share to choose in a pool of so many labels; the larger of equally good ones."""
+    if keep_meaning is None:
+        keep_meaning = _UNLABELED if labels == 1 else 0.0
     label = max(each.label for each in found)
     gain = max(each.meaning - each.random for each in found)
     if labels == 1 and gain > 0:

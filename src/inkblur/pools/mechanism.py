@@ -27,7 +27,7 @@ from inkblur.guarantees import ADD_UP, SECRET_KEY, Guarantee
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.units import MOST_EPSILON, Draw, Steps, safe_for_null
 from inkblur.pools.building import Identifiers, clean, mask
-from inkblur.pools.choice import KEEP_MEANING, PoolExpectation, best, expectations
+from inkblur.pools.choice import PoolExpectation, best, expectations
 from inkblur.pools.encoder import (
     TextEncoder,
     TextPoints,
@@ -75,7 +75,8 @@ class PoolStaircase:
     """Chooses a text of a public pool in place of any text, at a loss of epsilon.
 
     `tau` is the mass of the near texts under q. Where it is not given it is chosen on the pool, for
-    this epsilon and `keep_meaning` in [0, 1]: 0 keeps the label as often as can be, 1 the meaning.
+    this epsilon and `keep_meaning` in [0, 1]: 0, as in every pool with labels unless it is said
+    otherwise, keeps the label as often as can be, 1 the meaning.
     `order` says what comes first where it is not to be chosen as well, "label" or "meaning";
     `encoder` is the one that the pool was built with, where that is not the embedding's words.
     """
@@ -104,7 +105,7 @@ class PoolStaircase:
         if order is not None:
             order = possible_order(pool, choose(Nearest, order, "order"))
         if tau is None:
-            keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
+            keep = None if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
             usable = [e for e in expectations(pool, self.epsilon) if order in (None, e.first)]
             self.expected = chosen = best(usable, keep, labels=labels)
             order = chosen.first
