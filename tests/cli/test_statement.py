@@ -16,10 +16,10 @@ from typer.testing import CliRunner, Result
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.reports.statement import _UNITS, make_statement, markdown
-from inkblur.evaluation.results import Interval, Measurement, SettingResult, UtilityResult
-from inkblur.guarantees import Guarantee, rounded_up
-from inkblur.types import Unit
+from inkblur.evaluation.reports.statement import make_statement, markdown
+from inkblur.evaluation.results import ADAPTIVE, RELEASED, STATIC, TRUE, Measurement, SettingResult
+from inkblur.guarantees import rounded_up
+from tests.evaluation.made import attack, interval, labels
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 LENGTHS = [0, 0, 3, 5, 5, 9]  # words of the texts: the median of those with any is 5
@@ -112,15 +112,6 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
     assert "A text as a whole cannot" in text  # e^10: nothing is ruled out
 
 
-def test_one_word_is_counted_in_the_singular(folder: Path) -> None:
-    (folder / "in.csv").write_text(f"id,text\n1,{WORDS[0]}\n")
-    privatize("--mechanism", "staircase", "--epsilon", "2")
-    rows = table(explained(), "for")
-    assert [*rows][1:3] == ["the median text, 1 word", "the longest text, 1 word"]
-    privatize("--mechanism", "staircase", "--epsilon", "2", "--length", "1")
-    assert "cut or filled to 1 word." in explained()
-
-
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [
@@ -182,10 +173,6 @@ def test_no_adjective_stands_for_a_number(folder: Path, mechanism: str) -> None:
     assert not words & set(JUDGMENTS.split())
 
 
-def test_every_unit_is_explained() -> None:
-    assert {unit.value for unit in Unit} <= set(_UNITS)
-
-
 def test_the_page_is_for_its_owner_and_escaped(folder: Path) -> None:
     privatize("--mechanism", "laplace", "--epsilon", "3", "--keep-column", "<b>id")
     assert "<b>id" not in explained()
@@ -212,105 +199,90 @@ def test_words_that_were_copied_are_not_called_replaced(folder: Path) -> None:
 
 def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """An evaluation of the report's release, as `inkblur evaluate` writes it."""
-
-    def share(value: float) -> Interval:
-        return Interval(value, value - 0.05, value + 0.05, (value,))
-
-    def attacks(value: float) -> tuple[Measurement, ...]:
-        return tuple(
-            Measurement(
-                "author",
-                name,
-                "all",
-                attacker,
-                value=share(accuracy),
-                chance=0.05,
-                authors=20,
-                attacked=40,
-            )
-            for name, attacker, accuracy in (("koppel", "static", 0.1), ("svm", "adaptive", value))
-        )
-
-    def scores(value: float) -> tuple[UtilityResult, ...]:
-        # Higher for one who studied true texts: the evaluation begins with the other.
-        return tuple(
-            UtilityResult("svm", analyst, mean, mean, mean, mean, 80, 40, 2, 0)
-            for analyst, mean in (("adaptive", share(value)), ("static", share(value + 0.05)))
-        )
-
+    suspects = {"authors": 20, "known": 80, "chance": 0.05}
+    found = (
+        attack(STATIC, 0.1, **suspects),
+        attack(ADAPTIVE, 0.22, name="svm", **suspects),
+        Measurement("author", "likelihood", "all", reason="left out"),
+        Measurement("singling out", "", "originals found", value=interval(0.31), chance=0.02),
+        Measurement("singling out", "", "traced", reason="one text"),
+        Measurement("reading", "unigram", "words recovered", value=interval(0.12)),
+        Measurement("reading", "unigram", "numbers recovered", value=interval(0.12)),
+        Measurement("reading", "trigram", "words recovered", reason="no public texts"),
+        labels(RELEASED, RELEASED, 0.7),
+        labels(TRUE, RELEASED, 0.75),  # of who needs true texts: not what the statement says
+    )
+    before = attack(STATIC, 0.69, **suspects), labels(TRUE, TRUE, 0.9)
     settings = {**report["spec"], "columns": ["text"], **changes}
-    guarantee = Guarantee.from_json(report["guarantee"])
-    found = Interval(0.31, 0.25, 0.4, (0.31,))
-    said = Interval(0.12, 0.1, 0.15, (0.12,))
-    others = (
-        Measurement("singling out", "", "originals found among 50", value=found, chance=0.02),
-        Measurement("reading", "unigram", "words recovered", value=said),
-        Measurement("reading", "unigram", "numbers recovered", value=said),
-    )
-    after = SettingResult(
-        "s", settings, guarantee, (), share(0.4), (*attacks(0.22), *others), scores(0.7), None
-    )
-    before = SettingResult("before", {}, None, (), None, attacks(0.69), scores(0.9), None)
-    made: dict[str, Any] = {"data": {"texts": 1_200}}
-    made |= {"before": before.to_json(), "settings": [after.to_json()]}
-    made["embedding"] = {"sha256": report["spec"]["embedding_sha256"]}
-    return json.loads(json.dumps(made))  # type: ignore[no-any-return]
+    body = {
+        "data": {"texts": 1_200},
+        "before": SettingResult("before", {}, None, (), before).to_json(),
+        "settings": [SettingResult("s", settings, None, (), found).to_json()],
+        "embedding": {"sha256": report["spec"]["embedding_sha256"]},
+    }
+    return json.loads(json.dumps(body))  # type: ignore[no-any-return]
+
+
+def beside(evaluation: dict[str, Any]) -> Result:
+    Path("evaluation.json").write_text(json.dumps(evaluation))
+    return statement("--evaluation", "evaluation.json")
 
 
 def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
+    """And what was not measured is said with its reason."""
     report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    Path("evaluation.json").write_text(json.dumps(measured(report)))
-    text = explained("--evaluation", "evaluation.json")
+    assert "evaluation of" not in explained()
+    text = beside(measured(report)).stdout
     author = "22% of 40 texts (interval 17% to 27%) by the attack svm (adaptive), among 20 authors"
     assert f"{author}; guessing 5%, original texts 69%." in text
     answers = table(text, "question")
     assert answers["singling out"][1] == (
-        "originals found among 50: 0.31 (interval 0.25 to 0.40); guessing 0.02"
+        "originals found: 0.31 (interval 0.26 to 0.36); guessing 0.02; traced: not measured "
+        "(one text)"
     )
     assert author in answers["linkability"][1]
+    missing = "; author identified by likelihood: not measured (left out)"
+    assert answers["linkability"][1].endswith(missing)
     assert answers["inference"][1] == (
-        "reading (unigram), words recovered: 0.12 (interval 0.10 to 0.15)"
+        "reading (unigram), words recovered: 0.12 (interval 0.07 to 0.17); reading (trigram), "
+        "words recovered: not measured (no public texts)"
     )
     assert "F1 0.70 (svm, 40 texts, original texts 0.90)" in table(text, "topic")["utility"][0]
-
-
-def test_what_was_not_measured_is_said_with_its_reason(folder: Path) -> None:
-    """Attacks that had been left out were missing, or stood there as 0.00."""
-    body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
-    body["settings"][0]["measurements"] += [
-        Measurement("author", "svm", "all", reason="left out").to_json(),
-        Measurement("singling out", "", "traced", reason="one text").to_json(),
-        Measurement("reading", "trigram", "words recovered", reason="no public texts").to_json(),
-    ]
-    Path("evaluation.json").write_text(json.dumps(body))
-    answers = table(explained("--evaluation", "evaluation.json"), "question")
-    assert answers["singling out"][1].endswith("; traced: not measured (one text)")
-    assert answers["linkability"][1].endswith("; author identified by svm: not measured (left out)")
-    assert (
-        "reading (trigram), words recovered: not measured (no public texts)"
-        in (answers["inference"][1])
-    )
-
-
-def test_an_evaluation_of_an_older_version_is_refused(folder: Path) -> None:
-    body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
-    del body["settings"][0]["measurements"]
-    Path("evaluation.json").write_text(json.dumps(body))
-    result = statement("--evaluation", "evaluation.json")
-    assert result.exit_code == 1
-    assert "run `inkblur evaluate` again" in result.stderr
-
-
-def test_which_texts_were_evaluated_is_said(folder: Path) -> None:
-    """Six texts were released; an evaluation of others with the same settings is no lie, but the
-    reader must know.
-    """
-    report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    assert "evaluation of" not in explained()
-    Path("evaluation.json").write_text(json.dumps(measured(report)))
-    text = explained("--evaluation", "evaluation.json")
+    # Six texts were released: whoever reads this must know that others may have been evaluated.
     assert "an evaluation of 1,200 texts with the settings of this release" in text
-    assert "Whether they are the released texts was not checked" in text
+
+
+def test_an_older_evaluation_is_read_unless_it_names_an_attack_that_left(folder: Path) -> None:
+    """It had a list for each kind of figure, and left some out without a word."""
+    share = {"mean": 0.31, "low": 0.25, "high": 0.4, "values": [0.31], "over": "texts"}
+    old: dict[str, Any] = {
+        "attack": "svm",
+        "scenario": "all",
+        "attacker": "adaptive",
+        "accuracy": share,
+    }
+    old |= {"f1": share, "chance": 0.05, "authors": 20, "known": 80, "attacked": 40, "strangers": 0}
+    found = {"attack": "reading (unigram)", "measure": "words recovered", "value": share}
+    score = {"model": "svm", "analyst": "adaptive", "f1": share, "tested": 40}
+    body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
+    for each in (body["before"], *body["settings"]):
+        del each["measurements"]
+        each |= {"attacks": [old], "utility": [score]}
+        each["disclosures"] = [{**found, "chance": None, "by_chance": ""}]
+    body["before"]["utility"] = [{**score, "analyst": "static"}]
+    body["settings"][0]["guarantee"] = {"epsilon": 3.0}
+    text = beside(body).stdout
+    answers = table(text, "question")
+    for asked in ("singling out", "linkability", "inference"):
+        assert "not measured (an older evaluation" in answers[asked][1]
+    assert "31% of 40 texts" in answers["linkability"][1]
+    assert "words recovered: 0.31" in answers["inference"][1]
+    assert "F1 0.31 (svm, 40 texts" in text
+    old["attack"] = "density"
+    body["settings"][0]["attacks"] = [old]
+    refused = beside(body)
+    assert refused.exit_code == 1
+    assert "the attack density, which this version does not have" in refused.stderr
 
 
 def test_the_author_is_named_by_the_strongest_attack_before_and_after(folder: Path) -> None:
@@ -318,69 +290,51 @@ def test_the_author_is_named_by_the_strongest_attack_before_and_after(folder: Pa
     scenarios the one of the larger risk counts.
     """
     body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
-    body["before"]["measurements"][0]["value"]["mean"] = 0.81  # koppel; svm 0.69
-    found = body["settings"][0]["measurements"]
-    pairs = {**found[1], "scenario": "top-2", "authors": 2, "chance": 0.5}
-    pairs["value"] = {**found[1]["value"], "mean": 0.66}
-    found.append(pairs)  # 16 points above chance, of 50: a risk of 0.32; before 0.17 of 0.95
-    body["before"]["measurements"].append({**pairs, "value": {**pairs["value"], "mean": 0.97}})
-    Path("evaluation.json").write_text(json.dumps(body))
-    text = explained("--evaluation", "evaluation.json")
-    assert "among 2 authors; guessing 50%, original texts 97%." in text
-    found.pop()
-    Path("evaluation.json").write_text(json.dumps(body))
-    text = explained("--evaluation", "evaluation.json")
-    assert "among 20 authors; guessing 5%, original texts 81%." in text
-
-
-@pytest.mark.parametrize(
-    "changes", [{"weighting": "tf-idf", "reference": "public.txt"}, {"reference": "public.txt"}]
-)
-def test_an_evaluation_of_other_vectors_of_terms_is_refused(
-    folder: Path, changes: dict[str, Any]
-) -> None:
-    how = ("--release", "tf", "--length", "4", "--epsilon", "3", "--mechanism", "staircase")
-    report = privatize(*how, output="out.jsonl")
-    Path("evaluation.json").write_text(json.dumps(measured(report)))
-    assert "22% of 40 texts" in explained("--evaluation", "evaluation.json")
-    Path("evaluation.json").write_text(json.dumps(measured(report, **changes)))
-    result = statement("--evaluation", "evaluation.json")
-    assert result.exit_code == 1
-    assert re.search(
-        r"no figures for this release \(staircase, epsilon 3.*tf, length 4\)", result.stderr
-    )
+    pairs = {"scenario": "top-2", "authors": 2, "chance": 0.5}
+    for each, kind, share in (
+        (body["settings"][0], ADAPTIVE, 0.66),  # 16 points above chance, of 50: a risk of 0.32
+        (body["before"], STATIC, 0.97),
+        (body["before"], STATIC, 0.81),
+    ):
+        each["measurements"].append(attack(kind, share, **pairs).to_json())
+    assert "among 2 authors; guessing 50%, original texts 97%." in beside(body).stdout
 
 
 @pytest.mark.parametrize("changes", [{"epsilon": 4.0}, {"length": 7}, {"names": "keep"}])
 def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict[str, Any]) -> None:
-    report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    Path("evaluation.json").write_text(json.dumps(measured(report, **changes)))
-    result = statement("--evaluation", "evaluation.json")
+    result = beside(measured(privatize("--mechanism", "laplace", "--epsilon", "3"), **changes))
     assert result.exit_code == 1
     assert "no figures for this release (laplace, epsilon 3)" in result.stderr
     assert "Run `inkblur evaluate` with the options of the release" in result.stderr
 
 
-@pytest.mark.parametrize("shortened", [{"form": "content"}, {"proper_nouns_redacted": True}])
-def test_an_evaluation_of_shortened_texts_is_refused(
-    folder: Path, shortened: dict[str, Any]
+@pytest.mark.parametrize("changes", [{"weighting": "tf-idf", "reference": "public.txt"}])
+def test_an_evaluation_of_other_vectors_of_terms_is_refused(
+    folder: Path, changes: dict[str, Any]
 ) -> None:
-    report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    Path("evaluation.json").write_text(json.dumps(measured(report) | shortened))
-    result = statement("--evaluation", "evaluation.json")
+    how = ("--release", "tf", "--length", "4", "--epsilon", "3", "--mechanism", "staircase")
+    report = privatize(*how, output="out.jsonl")
+    assert "22% of 40 texts" in beside(measured(report)).stdout
+    result = beside(measured(report, **changes))
     assert result.exit_code == 1
-    assert "texts were shortened" in result.stderr
+    assert "no figures for this release (staircase, epsilon 3" in result.stderr
 
 
-@pytest.mark.parametrize("mechanism", ["laplace", "staircase", "exponential"])
-def test_an_evaluation_with_other_vectors_is_refused(folder: Path, mechanism: str) -> None:
-    """Also of a mechanism whose guarantee measures no distance, and so names no vectors."""
-    body = measured(privatize("--mechanism", mechanism, "--epsilon", "3"))
-    body["embedding"]["sha256"] = "0" * 64
-    Path("evaluation.json").write_text(json.dumps(body))
-    result = statement("--evaluation", "evaluation.json")
+@pytest.mark.parametrize(
+    ("mechanism", "changes", "message"),
+    [
+        ("laplace", {"form": "content"}, "texts were shortened"),
+        ("laplace", {"embedding": {"sha256": "0" * 64}}, "other word vectors"),
+        # Its guarantee measures no distance, and so names no vectors.
+        ("exponential", {"embedding": {"sha256": "0" * 64}}, "other word vectors"),
+    ],
+)
+def test_an_evaluation_of_other_texts_or_vectors_is_refused(
+    folder: Path, mechanism: str, changes: dict[str, Any], message: str
+) -> None:
+    result = beside(measured(privatize("--mechanism", mechanism, "--epsilon", "3")) | changes)
     assert result.exit_code == 1
-    assert "other word vectors" in result.stderr
+    assert message in result.stderr
 
 
 def older(report: dict[str, Any], *path: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.results import Interval, Measurement
 
 TOPICS = {"sea": ["wave", "fish", "boat", "tide"], "sky": ["rain", "wind", "cloud", "storm"]}
 HABITS = [["indeed", "surely"], ["perhaps", "maybe"], ["quickly", "boldly"], ["alas", "hence"]]
@@ -53,3 +55,22 @@ def corpus(
             names.append(NAMES[author])
             labels.append(label)
     return texts, names, labels
+
+
+def interval(mean: float, spread: float = 0.05) -> Interval:
+    """Over texts, as wide on either side."""
+    return Interval(mean, mean - spread, mean + spread, (mean,), "texts")
+
+
+def attack(attacker: str, share: float, **options: Any) -> Measurement:
+    """An attack on the authors: five suspects, unless the options say otherwise."""
+    usual = {"chance": 0.2, "f1": interval(share), "authors": 5, "known": 60, "attacked": 40}
+    found = {"name": "koppel", "scenario": "all", **usual, **options}
+    return Measurement("author", attacker=attacker, value=interval(share), **found)
+
+
+def labels(studied: str, asked: str, f1: float, chance: float = 0.25) -> Measurement:
+    """A classifier of labels, of which there are four."""
+    return Measurement(
+        "labels", "svm", asked, studied, value=interval(f1), chance=chance, known=60, attacked=40
+    )

@@ -174,7 +174,9 @@ def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() ->
     before, after = report.before, report.settings[0]
     assert {found.accuracy.over for found in (*before.attacks, *after.attacks)} == {"texts"}
     assert {found.f1 and found.f1.over for found in (*before.attacks, *after.attacks)} == {"texts"}
-    assert {found.accuracy.over for found in (*before.utility, *after.utility)} == {"texts"}
+    assert {found.accuracy.over for found in (*before.of("labels"), *after.of("labels"))} == {
+        "texts"
+    }
     for found in (*before.attacks, *after.attacks):
         assert found.accuracy.low is not None
         assert found.accuracy.high is not None

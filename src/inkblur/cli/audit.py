@@ -109,9 +109,9 @@ def audit(
                 if parameter.principal:
                     own.setdefault(parameter.name, parameter.tried)
             if output is not None:  # find out before the measuring
-                from inkblur.evaluation.reports import plots
+                from inkblur.evaluation.reports import charts
 
-                plots.require_matplotlib()
+                charts.require_matplotlib()
                 texts.make_folder(output)
             table = given.table()
             epsilons = given.fields.get("epsilon") or _usual_epsilons(entry, given, table)
@@ -281,11 +281,11 @@ def _shape(lam: float | None) -> str:
 
 
 def _write(output: Path, body: dict[str, Any], results: Sequence[PrivacyStatistics]) -> None:
-    from inkblur.evaluation.reports import plots
+    from inkblur.evaluation.reports import charts
 
     file = output / "audit.json"
     texts.write(file, json.dumps(body, indent=2, allow_nan=False) + "\n")
-    written = (file, *plots.write_statistics_figures(results, output))
+    written = (file, *charts.write_statistics_figures(results, output))
     talk.print(f"wrote {', '.join(path.name for path in written)} into {output}")
 
 

@@ -151,20 +151,19 @@ def _print(report: Evaluation) -> None:
     from rich.markup import escape
 
     from inkblur.evaluation.reports import tables
-    from inkblur.evaluation.results import headline
 
+    for line in report.answers():  # first: what a data owner asked for
+        out.print(escape(line))
     print_report(
-        *tables.strongest_table(report),
+        tables.glance_table(report),
         *tables.attack_tables(report),
         *tables.disclosure_tables(report),
-        *tables.utility_tables(report),
-        *tables.meaning_tables(report),
-        *tables.stand_in_tables(report),
+        tables.label_table(report),
+        tables.meaning_table(report),
     )
     for result in report.settings:
-        out.print(f"[bold]{escape(result.name)}[/]: {escape(headline(result, report.before))}")
         if result.guarantee is not None and not result.guarantee.private:
-            out.print(f"  {escape(result.guarantee.sentence())}")
+            out.print(f"{escape(result.name)}: {escape(result.guarantee.sentence())}")
     if report.repeats > 1:
         talk.print("Means are shown; their confidence intervals are in the report (-o or --json).")
     for note in report.notes:

@@ -44,12 +44,14 @@ Attacks = Annotated[
 Scenarios = Annotated[str, typer.Option(help="Suspects, comma-separated: all, top-N.")]
 Models = Annotated[
     str,
-    typer.Option(help="Classifiers of labels, comma-separated: naive-bayes, svm, neighbors."),
+    typer.Option(
+        help="Classifiers of labels, comma-separated: logistic, naive-bayes, svm, neighbors."
+    ),
 ]
 USUAL_ATTACKS = (
     "likelihood,likelihood-lengths,text-lengths,sentence-lengths,svm,svm-words,koppel,stacked"
 )
-USUAL_MODELS = "naive-bayes,svm"
+USUAL_MODELS = "logistic"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def tune(
     """
     with plain_errors():
         from inkblur.evaluation.plan import Plan
-        from inkblur.evaluation.reports import html, tuning_page
+        from inkblur.evaluation.reports import html, tables
         from inkblur.evaluation.tune import Target
         from inkblur.evaluation.tune import tune as tuned
         from inkblur.files.summary import described
@@ -98,7 +98,7 @@ def tune(
         text = json.dumps(body, indent=2, allow_nan=False) + "\n"
         if output is not None:
             texts.write(output / "tune.json", text)
-            page = tuning_page.tuning_page(
+            page = html.tuning_page(
                 found,
                 facts=dataset.facts,
                 embedding=described(table),
@@ -109,7 +109,7 @@ def tune(
         if as_json:
             typer.echo(text, nl=False)
         else:
-            print_report(tuning_page.tuning_table(found))
+            print_report(tables.tuning_table(found))
         if output is not None:
             talk.print(f"wrote tune.html and tune.json into {output}", markup=False)
         if command is None:

@@ -23,7 +23,7 @@ from inkblur.evaluation.measures.statistics import privacy_statistics
 from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
 from inkblur.evaluation.measures.words import content_words, words_of
 from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
-from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
+from inkblur.evaluation.reports.charts import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.loss import improved_bound, standard_bound, tight_loss

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
@@ -22,35 +22,34 @@ from inkblur.evaluation.attacks.language import check_lessons, entering_ids
 from inkblur.evaluation.author_attacks import AuthorAttacks
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.disclosure import Disclosing
-from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
+from inkblur.evaluation.measures.meaning import Meaning
 from inkblur.evaluation.measures.similarity import Judge
-from inkblur.evaluation.measures.utility import label_answers
+from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
-from inkblur.evaluation.repetitions import (
-    Attacked,
-    Scored,
-    joined_attacks,
-    joined_meanings,
-    joined_scores,
-)
+from inkblur.evaluation.repetitions import Attacked, joined_attacks
 from inkblur.evaluation.results import (
-    ADAPTIVE,
+    MEANING,
+    RELEASED,
     SEEDED_NOTE,
-    STATIC,
+    TRUE,
     Evaluation,
     Example,
     Interval,
+    Measurement,
     SettingResult,
-    StandIns,
 )
-from inkblur.evaluation.stand_ins import measured_stand_ins
+from inkblur.evaluation.usefulness import (
+    LabeledTexts,
+    labels_named,
+    labels_taught,
+    meaning_judged,
+    meaning_moved,
+    moved,
+)
 from inkblur.files.summary import described
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 OnStep = Callable[[str, int, int], None]  # what comes next, steps done, steps in all
 _LONGEST_EXAMPLE = 600  # characters shown
@@ -63,27 +62,34 @@ def evaluate(
     plan: Plan,
     *,
     public: Sequence[str] = (),
+    public_labels: Sequence[str | None] = (),
     judge: Judge | None = None,
     on_step: OnStep = lambda what, done, total: None,
 ) -> Evaluation:
     """Measure every setting; the same data, settings and plan give the same result.
 
-    `public` texts, none of which are protected, teach the reading attack which words follow which.
-    `judge`, which had no part in the release, measures the meaning that texts of a pool keep.
+    `public` texts, none of which are protected, teach the reading attack which words follow which;
+    with labels like those of the data they show what can be learned without any release. `judge`,
+    which had no part in the release, measures the meaning that texts of a pool keep.
     """
     if not settings:
         raise ParameterError("no setting to evaluate")
-    made = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
-    if len({each.name for each in made}) != len(made):
+    releasers = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
+    if len({each.name for each in releasers}) != len(releasers):
         raise ParameterError("a setting was given twice")
     if plan.read_texts and public:  # fail now, and not after the attacks
         check_lessons([entering_ids(text, embedding) for text in public])
-    prepared = PreparedEvaluation(data, embedding, plan, on_step)
+    taught = LabeledTexts(public, public_labels) if public_labels else None
+    prepared = PreparedEvaluation(data, embedding, plan, taught, on_step)
     prepared.total = prepared.steps(None) + sum(
-        plan.repeats * prepared.steps(each) + 1 for each in made
+        plan.repeats * prepared.steps(each) + 1 for each in releasers
     )
     before = prepared.baseline()
-    found = tuple(prepared.measure_all(each, public, judge) for each in made)
+    results = []
+    for each in releasers:
+        found = prepared.measure(each)
+        more = prepared.disclosed(each, public, judge)
+        results.append(replace(found, measurements=(*found.measurements, *more)))
     on_step("done", prepared.total, prepared.total)
     return Evaluation(
         plan.seed,
@@ -92,8 +98,8 @@ def evaluate(
         described(embedding),
         data.facts,
         before,
-        found,
-        prepared.examples(made),
+        tuple(results),
+        prepared.examples(releasers),
         (SEEDED_NOTE,),
     )
 
@@ -109,9 +115,10 @@ class PreparedEvaluation:
         data: Dataset,
         embedding: Embedding,
         plan: Plan,
+        public: LabeledTexts | None = None,
         on_step: OnStep = lambda what, done, total: None,
     ) -> None:
-        self.data, self.embedding, self.plan = data, embedding, plan
+        self.data, self.embedding, self.plan, self.public = data, embedding, plan, public
         self._on_step, self._done, self.total = on_step, 0, 0  # progress: steps done, in all
         self.train, self.test = list(data.train.texts), list(data.test.texts)
         self.authors = AuthorAttacks(data, self.train, embedding, plan, self.step)
@@ -134,30 +141,29 @@ class PreparedEvaluation:
 
     def baseline(self) -> SettingResult:
         """Attacks and classifiers on the true texts, studied and tried without any release."""
-        self.step("original texts")
-        attacks = self.authors.on_true_texts(self.test)
-        utility = [self._scored(model, STATIC, self.train, self.test, 0) for model in self._models]
-        return SettingResult(
-            "before",
-            {},
-            None,
-            (),
-            None,
-            tuple(joined_attacks([attacks], self.plan.confidence, self.plan.seed)),
-            tuple(joined_scores([utility], self.plan.confidence, self.plan.seed)),
-            None,
+        self.step(TRUE)
+        attacks = joined_attacks(
+            [self.authors.on_true_texts(self.test)], self.plan.confidence, self.plan.seed
         )
+        labels = [
+            labels_named([self._named(model, self.train, self.test, 0)], TRUE, TRUE, self.plan)
+            for model in self._models
+        ]
+        return SettingResult("before", {}, None, (), (*attacks, *labels))
 
     def measure(self, releaser: Releaser) -> SettingResult:
         """Release, attack and score, as often as the plan says."""
         attacks: list[list[Attacked]] = []
-        scores: list[list[Scored]] = []
+        answers: dict[tuple[str, str], list[LabelAnswers]] = {}
         meanings: list[Meaning] = []
         unchanged: list[float] = []
-        true_train = releaser.true_counts(self.train) if self.data.has_labels else None
+        true_counts = releaser.true_counts(self.train) if self._models else None
+        sampled = self._order[: self.plan.meaning_texts]
         for repeat in range(self.plan.repeats):
             self.step(f"{releaser.name}: releasing")
-            train, test = self._released(releaser, repeat)
+            rng = seeded_rng(self.plan.seed).child("evaluate", str(repeat))
+            test = releaser.release(self.test, rng.child("test"))
+            train = releaser.release(self.train, rng.child("train"))
             if repeat == 0:
                 self._first = train, test
                 rows = self._order[: self.plan.examples]
@@ -165,52 +171,63 @@ class PreparedEvaluation:
             if test.unchanged is not None:
                 unchanged.append(test.unchanged)
             attacks.append(self.authors.on_release(releaser, test.texts, train.texts, repeat))
-            scores.append(self._both_analysts(train, test, true_train, repeat))
-            meaning = self._meaning(test)
-            if meaning is not None:
-                meanings.append(meaning)
+            vectors = test.counts is not None
+            asked = test.counts if vectors else test.texts
+            for studied, known in (
+                (RELEASED, train.counts if vectors else train.texts),
+                (TRUE, true_counts if vectors else self.train),
+            ):
+                for model in self._models:
+                    said = self._named(model, known, asked, repeat)
+                    answers.setdefault((studied, model), []).append(said)
+            before = [self.test[row] for row in sampled]
+            found = moved(before, [test.texts[row] for row in sampled], self.embedding)
+            meanings += [found] if found is not None else []
         confidence = self.plan.confidence
+        train, test = self._first
+        public = self.public
+        if isinstance(releaser, PoolReleaser):
+            public = LabeledTexts.of_pool(releaser.blur.mechanism.pool)
+        tried = joined_attacks(attacks, confidence, self.plan.seed)
+        measurements = [
+            *tried,
+            *self.authors.left_out(releaser, {each.name for each in tried}),
+            *(
+                labels_named(same, RELEASED, studied, self.plan)
+                for (studied, _), same in answers.items()
+            ),
+            *labels_taught(train.texts, test.texts, self.data, public, self.plan),
+            *meaning_moved(meanings, confidence),
+        ]
+        if unchanged:
+            share = Interval.of(unchanged, confidence).share()
+            measurements.append(
+                Measurement(MEANING, "words unchanged", "of those known", value=share)
+            )
         return SettingResult(
             releaser.name,
             releaser.to_json(),
             releaser.guarantee,
             releaser.worth(),
-            Interval.of(unchanged, confidence).share() if unchanged else None,
-            tuple(joined_attacks(attacks, confidence, self.plan.seed)),
-            tuple(joined_scores(scores, confidence, self.plan.seed)),
-            joined_meanings(meanings, confidence),
+            tuple(measurements),
         )
 
-    def measure_all(
+    def disclosed(
         self, releaser: Releaser, public: Sequence[str], judge: Judge | None
-    ) -> SettingResult:
-        """The same, and what the release's first repetition shows besides its author; what was not
-        tried on it is named.
-        """
-        found = self.measure(releaser)
+    ) -> list[Measurement]:
+        """What the release measured last shows besides its author, in its first repetition."""
         self.step(f"{releaser.name}: what can be read, linked and inferred")
         texts = self.train, self.test, self._order, public
         disclosing = Disclosing(self.data, *texts, self.embedding, self.plan)
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
-        shown = disclosing.disclosed(releaser, *self._first, rng)
-        left_out = self.authors.left_out(releaser, {attack.name for attack in found.attacks})
-        return replace(
-            found,
-            measurements=(*found.measurements, *left_out, *shown),
-            stand_ins=self.stand_ins(releaser, judge),
-        )
-
-    def stand_ins(self, releaser: Releaser, judge: Judge | None) -> StandIns | None:
-        """What the release measured last is worth, where it came from a pool: first repetition."""
-        if not isinstance(releaser, PoolReleaser):
-            return None
-        pool = releaser.blur.mechanism.pool
-        return measured_stand_ins(pool, self._first, self.data, self.test, judge, self.plan)
+        found = list(disclosing.disclosed(releaser, *self._first, rng))
+        if judge is not None and isinstance(releaser, PoolReleaser):
+            pool = LabeledTexts.of_pool(releaser.blur.mechanism.pool)
+            found += meaning_judged(judge, self.test, self._first[1].texts, pool, self.plan)
+        return found
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:
         """Test texts before and after (measured releases, first repetition), names masked."""
-        rows = self._order[: self.plan.examples]
-        released = [self._shown[releaser.name] for releaser in releasers]
         part = self.data.test
 
         def shown(text: str) -> str:
@@ -222,32 +239,14 @@ class PreparedEvaluation:
                 int(part.authors[row]) if part.authors[row] >= 0 else None,
                 part.labels[row],
                 shown(self.test[row]),
-                tuple(shown(texts[place]) for texts in released),
+                tuple(shown(self._shown[each.name][place]) for each in releasers),
             )
-            for place, row in enumerate(rows)
+            for place, row in enumerate(self._order[: self.plan.examples])
         )
 
-    def _released(self, releaser: Releaser, repeat: int) -> tuple[Released, Released]:
-        rng = seeded_rng(self.plan.seed).child("evaluate", str(repeat))
-        test = releaser.release(self.test, rng.child("test"))
-        return releaser.release(self.train, rng.child("train")), test
-
-    def _both_analysts(
-        self, train: Released, test: Released, true_train: csr_matrix | None, repeat: int
-    ) -> list[Scored]:
-        vectors = test.counts is not None
-        studied = train.counts if vectors else train.texts
-        asked = test.counts if vectors else test.texts
-        true = true_train if vectors else self.train
-        return [
-            self._scored(model, kind, part, asked, repeat)
-            for kind, part in ((ADAPTIVE, studied), (STATIC, true))
-            for model in self._models
-        ]
-
-    def _scored(self, model: str, kind: str, train: Any, test: Any, repeat: int) -> Scored:
-        self.step(f"labels by {model}, {kind}")
-        return kind, label_answers(
+    def _named(self, model: str, train: Any, test: Any, repeat: int) -> LabelAnswers:
+        self.step(f"labels by {model}")
+        return label_answers(
             train,
             self.data.train.labels,
             test,
@@ -255,11 +254,3 @@ class PreparedEvaluation:
             model=model,
             seed=self.plan.seed + repeat,
         )
-
-    def _meaning(self, test: Released) -> Meaning | None:
-        rows = self._order[: self.plan.meaning_texts]
-        before = [self.test[row] for row in rows]
-        try:
-            return meaning_kept(before, [test.texts[row] for row in rows], self.embedding)
-        except ParameterError:  # no text has a known word on both sides: there is no number
-            return None

@@ -7,17 +7,7 @@ from dataclasses import dataclass
 
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attribution
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts
-from inkblur.evaluation.measures.meaning import Meaning
-from inkblur.evaluation.measures.utility import LabelAnswers
-from inkblur.evaluation.results import (
-    AUTHOR,
-    Interval,
-    MeaningResult,
-    Measurement,
-    UtilityResult,
-)
-
-Scored = tuple[str, LabelAnswers]  # by an analyst: adaptive or static
+from inkblur.evaluation.results import AUTHOR, Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +49,3 @@ def joined_attacks(
             )
         )
     return joined
-
-
-def joined_scores(
-    repeats: Sequence[Sequence[Scored]], confidence: float, seed: int
-) -> list[UtilityResult]:
-    """One result for each classifier: means over repetitions, intervals over the texts."""
-    joined = []
-    for same in zip(*repeats, strict=True):
-        analyst, first = same[0]
-        answers = [one.answers for _, one in same]
-        spread = over_repeated_texts(first.truth, answers, confidence=confidence, seed=seed)
-        joined.append(
-            UtilityResult(
-                model=first.model,
-                analyst=analyst,
-                **spread,
-                trained=first.trained,
-                tested=len(first.truth),
-                labels=first.labels,
-                unseen=first.unseen,
-            )
-        )
-    return joined
-
-
-def joined_meanings(meanings: Sequence[Meaning], confidence: float) -> MeaningResult | None:
-    """How far texts moved, as one result; None where nothing could be compared."""
-    if not meanings:
-        return None
-    return MeaningResult(
-        Interval.of([m.earth_movers for m in meanings], confidence),
-        Interval.of([m.cosine for m in meanings], confidence),
-        meanings[0].compared,
-        meanings[0].left_out,
-    )

@@ -1,4 +1,4 @@
-"""What an evaluation found, as records: tables, plots, pages and JSON are all made from these."""
+"""What an evaluation found, as records: tables, charts, pages and JSON are all made from these."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Facts
 from inkblur.guarantees import Guarantee
 
-ADAPTIVE, STATIC = "adaptive", "static"
+ADAPTIVE, STATIC = "adaptive", "static"  # studied released texts, studied true ones
 AUTHOR = "author"  # the question who wrote a text
+LABELS, MEANING = "labels", "meaning"  # what is left for a reader
+TRUE, RELEASED = "original texts", "released texts"  # whose labels are named
+PUBLIC, BOTH = "public texts alone", "both"  # what was studied: these, or RELEASED, or TRUE
 MEASURED, NOT_MEASURED = "measured", "not measured"
 SEEDED_NOTE = (
     "The draws of this evaluation are seeded, so that it can be repeated; nothing drawn here may "
@@ -74,22 +77,21 @@ def above_chance(accuracy: float, chance: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one attack found; or that it was not tried, which does not say it would find nothing."""
+    """One figure; or that it was not measured, which does not say that it would be none."""
 
-    question: str  # author, reading, repetition, singling out, linking, inference
-    name: str  # the attack on the author, or the reader; empty where the question has one attack
-    scenario: str  # the suspects: all, top-5; of other questions, what is counted
-    attacker: str = ""  # adaptive: studied released texts; static: studied true texts
-    value: Interval | None = None  # a share (of linking: an area) over texts; None: not measured
+    question: str  # author, reading, repetition, singling out, linking, inference, labels, meaning
+    name: str  # the attack on the author, reader, classifier or judge; often there is only one
+    scenario: str  # the suspects: all, top-5; whose labels; of other questions, what is counted
+    attacker: str = ""  # adaptive, static; of labels, which texts were studied
+    value: Interval | None = None  # a share, an area, an F1, a distance; None: not measured
     chance: float | None = None  # what is reached without the attack; None: nothing to compare with
     by_chance: str = "guessing"  # how: guessing, reading the text as it stands, ...
-    reason: str = ""  # why it was not tried
-    # Of attacks on the author:
-    f1: Interval | None = None  # mean over authors
+    reason: str = ""  # why it was not measured
+    f1: Interval | None = None  # of attacks on the author: mean over authors
     authors: int = 0  # suspects
     known: int = 0  # texts studied
-    attacked: int = 0  # texts
-    strangers: int = 0  # test texts left out, by authors who are no suspects
+    attacked: int = 0  # texts that were attacked, labeled or compared
+    strangers: int = 0  # test texts left out: no text that was studied has their author or label
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Measurement:
@@ -117,73 +119,15 @@ class Measurement:
 
     @property
     def accuracy(self) -> Interval:
-        """The value of an attack that was tried."""
+        """The value of what was measured."""
         if self.value is None:
             raise ParameterError(f"{self.attack} was not measured: {self.reason}")
         return self.value
 
     @property
     def above_chance(self) -> float:
-        """The risk: (accuracy - chance) / (1 - chance); below 0 for an attack worse than chance."""
+        """The risk; below 0 for an attack worse than chance."""
         return above_chance(self.accuracy.mean, self.chance or 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class UtilityResult:
-    """One classifier of labels."""
-
-    model: str
-    analyst: str  # adaptive: trained on released texts; static: on true ones
-    accuracy: Interval
-    precision: Interval
-    recall: Interval
-    f1: Interval
-    trained: int
-    tested: int
-    labels: int
-    unseen: int
-
-
-@dataclass(frozen=True, slots=True)
-class MeaningResult:
-    """How far texts moved."""
-
-    earth_movers: Interval
-    cosine: Interval
-    compared: int  # texts, in the first repetition
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabelsFound:
-    """How well one classifier found labels."""
-
-    model: str
-    accuracy: Interval
-    f1: Interval
-    trained: int  # texts
-
-
-@dataclass(frozen=True, slots=True)
-class MeaningKept:
-    """Mean cosines by a judge that had no part in the release."""
-
-    judge: str
-    cosine: Interval  # of a text and its stand-in
-    random: Interval  # of two true texts by chance
-    nearest: Interval  # of a text and its nearest in the pool
-
-
-@dataclass(frozen=True, slots=True)
-class StandIns:
-    """What texts of a pool are worth in place of the true ones."""
-
-    pool: int  # texts
-    studied: int  # of them
-    public: tuple[LabelsFound, ...]  # from true texts, having studied the pool alone
-    recognized: tuple[LabelsFound, ...]  # from released texts, having studied the pool
-    learned: tuple[LabelsFound, ...]  # from true texts, having studied released ones
-    meaning: MeaningKept | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,45 +138,53 @@ class SettingResult:
     settings: dict[str, Any]
     guarantee: Guarantee | None
     worth: tuple[str, ...]
-    unchanged: Interval | None  # share of words that came out as they went in
-    measurements: tuple[Measurement, ...]  # every attack; on authors, the adaptive attacker first
-    utility: tuple[UtilityResult, ...]  # the analyst of released texts first
-    meaning: MeaningResult | None
-    stand_ins: StandIns | None = None  # for releases from a pool
+    measurements: tuple[Measurement, ...]  # on authors and labels, who studied the release first
+
+    def of(self, *questions: str) -> list[Measurement]:
+        """What was measured of these questions."""
+        return [m for m in self.measurements if m.question in questions and m.value is not None]
 
     @property
-    def attacks(self) -> tuple[Measurement, ...]:
+    def attacks(self) -> list[Measurement]:
         """The attacks on the author that were tried."""
-        return tuple(m for m in self.measurements if m.question == AUTHOR and m.value is not None)
-
-    @property
-    def epsilon(self) -> float | None:
-        """Its epsilon, where it has one."""
-        value = self.settings.get("epsilon")
-        return None if value is None else float(value)
+        return self.of(AUTHOR)
 
     def attack(self, name: str, scenario: str, attacker: str) -> Measurement | None:
-        """One of the attacks."""
+        """One of the attacks on the author."""
         wanted = (name, scenario, attacker)
         tried = (a for a in self.attacks if (a.name, a.scenario, a.attacker) == wanted)
         return next(tried, None)
 
-    def score(self, model: str, analyst: str) -> UtilityResult | None:
-        """One of the classifiers."""
-        wanted = (model, analyst)
-        return next((u for u in self.utility if (u.model, u.analyst) == wanted), None)
-
     def strongest(self, scenario: str | None = None) -> Measurement | None:
-        """The attack of the largest risk, whoever the attacker; of all scenarios, or of one."""
+        """The attack on the author of the largest risk; of all scenarios, or of one."""
         tried = [a for a in self.attacks if scenario in (None, a.scenario)]
         return max(tried, key=lambda a: a.above_chance, default=None)
 
+    def largest_risk(self) -> Measurement | None:
+        """The attack that succeeds most above chance: on the author, original or secret label."""
+        tried = self.of(AUTHOR, "singling out", "inference")
+        return max(tried, key=lambda m: m.above_chance, default=None)
+
+    def score(self, studied: str, asked: str, model: str | None = None) -> Measurement | None:
+        """How well the labels of some texts are named by who studied others; the best classifier,
+        or one of them.
+        """
+        tried = [
+            m
+            for m in self.of(LABELS)
+            if (m.attacker, m.scenario) == (studied, asked) and model in (None, m.name)
+        ]
+        return max(tried, key=lambda m: m.accuracy.mean, default=None)
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
-        body = asdict(self)
-        body["measurements"] = [each.to_json() for each in self.measurements]
-        body["guarantee"] = self.guarantee.to_json() if self.guarantee is not None else None
-        return body
+        return {
+            "name": self.name,
+            "settings": self.settings,
+            "guarantee": self.guarantee.to_json() if self.guarantee is not None else None,
+            "worth": list(self.worth),
+            "measurements": [each.to_json() for each in self.measurements],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +211,10 @@ class Evaluation:
     examples: tuple[Example, ...]
     notes: tuple[str, ...]
 
+    def answers(self) -> list[str]:
+        """What a data owner should read first, a line for each setting."""
+        return [f"{each.name}: {_answer(each, self.before)}" for each in self.settings]
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object; the same seed and data give the same."""
         return {
@@ -276,47 +232,46 @@ class Evaluation:
 
 def not_measured(measurements: Sequence[Measurement]) -> list[tuple[str, str, str]]:
     """Question, what was not measured and the reason; attacks on the author by reason."""
-    missing = [m for m in measurements if m.value is None]
-    names: dict[str, dict[str, None]] = {}
-    for each in missing:
+    names: dict[str, list[str]] = {}
+    missing = []
+    for each in measurements:
+        if each.value is not None:
+            continue
         if each.question == AUTHOR:
-            names.setdefault(each.reason, {})[each.name] = None
-    authors = [
-        (
-            AUTHOR,
-            f"author identified by {', '.join(found)}" if any(found) else "author identified",
-            why,
-        )
-        for why, found in names.items()
-    ]
-    others = [(m.attack, m.scenario, m.reason) for m in missing if m.question != AUTHOR]
-    return authors + others
+            names.setdefault(each.reason, []).append(each.name)
+        else:
+            missing.append((each.attack, each.scenario, each.reason))
+    authors = []
+    for why, attacks in names.items():
+        by = f" by {', '.join(dict.fromkeys(attacks))}" if any(attacks) else ""
+        authors.append((AUTHOR, f"author identified{by}", why))
+    return authors + missing
 
 
-def relative(after: float, before: float) -> float | None:
-    """What is left of a score: after / before; None where there was nothing."""
-    return after / before if before > 0 else None
-
-
-def headline(result: SettingResult, before: SettingResult) -> str:
-    """What a data owner should read first: the strongest attack, and what the analyst keeps."""
+def _answer(result: SettingResult, before: SettingResult) -> str:
+    """The largest risk, and what the release is worth beside the public texts alone."""
     parts = []
-    # Whoever knows the mechanism may study either kind of text: the stronger attack counts.
-    worst = result.strongest()
-    if worst is not None:
-        base = before.strongest(worst.scenario)
-        was = "" if base is None else f"; before the release: {base.accuracy.mean:.0%}"
+    risk = result.largest_risk()
+    if risk is not None:
+        what = f"{risk.question}, {risk.scenario}"
+        if risk.question == AUTHOR:
+            base = before.strongest(risk.scenario)
+            was = "" if base is None else f"; original texts: {base.accuracy.mean:.0%}"
+            what = f"author by {risk.name}, {risk.attacker}, {risk.authors} suspects{was}"
+        share, chance = f"{risk.accuracy.mean:.0%}", f"{risk.chance or 0:.0%}"
+        parts.append(f"the largest risk found is {share} ({what}; {risk.by_chance}: {chance})")
+    learned = result.score(RELEASED, TRUE)
+    if learned is not None:
+        shown = [f"from the release F1 {learned.accuracy.mean:.2f}"]
+        for studied, name in ((PUBLIC, "the public texts alone"), (BOTH, "both")):
+            found = result.score(studied, TRUE, learned.name)
+            figure = NOT_MEASURED if found is None else f"{found.accuracy.mean:.2f}"
+            shown.append(f"from {name} {figure}")
+        original = before.score(TRUE, TRUE, learned.name)
+        if original is not None:
+            shown.append(f"from the originals {original.accuracy.mean:.2f}")
         parts.append(
-            f"the strongest attack tried identifies the author of {worst.accuracy.mean:.0%} of "
-            f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing: "
-            f"{worst.chance:.0%}{was})"
+            f"labels are learned ({learned.name}) {', '.join(shown)}, by guessing "
+            f"{learned.chance or 0:.2f}"
         )
-    best = max(
-        (u for u in result.utility if u.analyst == ADAPTIVE), key=lambda u: u.f1.mean, default=None
-    )
-    if best is not None:
-        old = before.score(best.model, STATIC)
-        was = "" if old is None else f", {old.f1.mean:.2f} before the release"
-        parts.append(f"labels are predicted with F1 {best.f1.mean:.2f} ({best.model}{was})")
-    text = "; ".join(parts) or "nothing was attacked or scored"
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{'; '.join(parts) or 'nothing was attacked or scored'}."

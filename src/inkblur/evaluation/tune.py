@@ -8,8 +8,7 @@ the other half, which took no part in the choice: the best of many looks better 
 The attack is the share of texts whose author is named by the strongest attack tried, static or
 adaptive. The utility is the F1 of the best classifier of labels that studied released texts,
 divided by the best one's on the texts as they are. No setting is chosen whose labels are found no
-better than by guessing, or, from a pool with the same labels, no better than by whoever studied the
-pool's texts alone and never saw a release.
+better than by guessing, or that teaches no more about true texts than the public ones alone do.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ from inkblur.evaluation.dataset import Dataset, halves
 from inkblur.evaluation.evaluate import OnStep, PreparedEvaluation
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import releaser
-from inkblur.evaluation.results import ADAPTIVE, Measurement, SettingResult, UtilityResult
+from inkblur.evaluation.results import BOTH, PUBLIC, RELEASED, TRUE, Measurement, SettingResult
+from inkblur.evaluation.usefulness import LabeledTexts
 from inkblur.mechanisms.catalogue import find
 from inkblur.spec import ReleaseSpec
 
@@ -108,56 +108,42 @@ class Trial:
         return max(self.result.attacks, key=lambda attack: attack.accuracy.mean)
 
     @property
-    def score(self) -> UtilityResult:
-        """The best classifier that studied released texts."""
-        return _best_score(u for u in self.result.utility if u.analyst == ADAPTIVE)
-
-    @property
-    def guessing(self) -> float:
-        """The F1 of guessing labels by their shares, on average; no blind guess has more."""
-        return 1 / self.score.labels
+    def score(self) -> Measurement:
+        """The best classifier of released texts that studied released ones."""
+        return _measured(self.result.score(RELEASED, RELEASED))
 
     @property
     def utility(self) -> float:
         """What is left of the labels' F1."""
-        return self.score.f1.mean / _best_score(self.before.utility).f1.mean
+        return self.score.accuracy.mean / _measured(self.before.score(TRUE, TRUE)).accuracy.mean
 
-    @property
-    def public_alone(self) -> tuple[float, float] | None:
-        """F1 on *true* texts of whoever studied the pool's texts alone, and of whoever studied
-        released ones; None where no pool has the labels.
-        """
-        found = self.result.stand_ins
-        if found is None or not found.public:
-            return None
-        best = (max(each.f1.mean for each in scores) for scores in (found.public, found.learned))
-        return next(best), next(best)
+    def taught(self, studied: str) -> Measurement | None:
+        """The labels of *true* texts, by who studied the release, the public texts or both."""
+        return self.result.score(studied, TRUE)
 
     @property
     def worthless(self) -> str:
         """Why this setting is not worth a release; empty where nothing says so."""
-        if self.score.f1.mean <= self.guessing:
-            return f"below guessing (F1 {self.score.f1.mean:.3f}, guessing {self.guessing:.3f})"
-        if self.public_alone is not None and self.public_alone[1] <= self.public_alone[0]:
-            alone, released = self.public_alone
-            return f"below the public texts alone (F1 {released:.3f}, alone {alone:.3f})"
+        f1, guessing = self.score.accuracy.mean, self.score.chance or 0.0
+        if f1 <= guessing:
+            return f"below guessing (F1 {f1:.3f}, guessing {guessing:.3f})"
+        alone, release = (self.taught(studied) for studied in (PUBLIC, RELEASED))
+        if alone and release and release.accuracy.mean <= alone.accuracy.mean:
+            return (
+                f"below the public texts alone (F1 {release.accuracy.mean:.3f}, alone "
+                f"{alone.accuracy.mean:.3f})"
+            )
         return ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object: no text, no name."""
-        accuracy = self.attack.accuracy
+        taught = (self.taught(studied) for studied in (PUBLIC, RELEASED, BOTH))
         return {
             "setting": self.spec.to_json(),
             "name": self.spec.name,
-            "attack": accuracy.mean,
-            "attack_between": [accuracy.low, accuracy.high],
-            "attack_by": f"{self.attack.attack}, {self.attack.attacker}",
-            "attack_by_guessing": self.attack.chance,
-            "f1": self.score.f1.mean,
-            "f1_between": [self.score.f1.low, self.score.f1.high],
-            "f1_by_guessing": self.guessing,
-            "f1_public_alone_and_release": self.public_alone,
-            "classifier": self.score.model,
+            "attack": self.attack.to_json(),
+            "labels": self.score.to_json(),
+            "taught": [each.to_json() for each in taught if each is not None],
             "utility": self.utility,
             "worthless": self.worthless,
         }
@@ -177,12 +163,10 @@ class Tuning:
         """Why the judging half takes the choice back; empty where it stands."""
         if self.judged is None:
             return ""
-        f1 = self.judged.score.f1
-        if f1.low is not None and f1.low <= self.judged.guessing:
-            return (
-                f"not surely above guessing (F1 {f1.low:.3f} to {f1.high:.3f}, guessing "
-                f"{self.judged.guessing:.3f})"
-            )
+        f1, guessing = self.judged.score.accuracy, self.judged.score.chance or 0.0
+        if f1.low is not None and f1.low <= guessing:
+            between = f"F1 {f1.low:.3f} to {f1.high:.3f}, guessing {guessing:.3f}"
+            return f"not surely above guessing ({between})"
         return self.judged.worthless
 
     @property
@@ -204,17 +188,22 @@ class Tuning:
                 f"No setting meets {self.target} and is worth a release. The nearest is "
                 f"{nearest.spec.name}: {_figures(nearest)}{why}.",
             )
-        lines = [
+        lines = (
             f"On the texts that chose it, {self.best.spec.name} has {_figures(self.best)}.",
             f"On the other half, which took no part in the choice: {_figures(self.judged)}.",
-        ]
+        )
         if self.refused:
             return (*lines, f"So no setting is chosen: there it is {self.refused}.")
-        low, high = self.judged.attack.accuracy.low, self.judged.attack.accuracy.high
-        between = "" if low is None else f" (on other texts like these {low:.0%} to {high:.0%})"
+        attack = self.judged.attack.accuracy
+        between = ""
+        if attack.low is not None:
+            between = f" (on other texts like these {attack.low:.0%} to {attack.high:.0%})"
         verdict = "is met" if self.met else "is not met; aim for more than you need"
-        attack = f"The attack there is {self.judged.attack.accuracy.mean:.1%}{between}."
-        return (*lines, attack, f"There {self.target} {verdict}.")
+        return (
+            *lines,
+            f"The attack there is {attack.mean:.1%}{between}.",
+            f"There {self.target} {verdict}.",
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; the same data, plan and seed give the same."""
@@ -235,11 +224,14 @@ def tune(
     target: Target,
     plan: Plan,
     *,
+    public: Sequence[str] = (),
+    public_labels: Sequence[str | None] = (),
     on_step: OnStep = lambda what, done, total: None,
 ) -> Tuning:
     """Evaluate every setting on half of the test texts, choose, and judge the choice on the rest.
 
     What the plan says about meaning, examples and reading is left out: nothing is chosen by it.
+    `public` texts with labels like those of the data show what has to be beaten.
     """
     if not plan.attacks or not plan.models or not (data.has_authors and data.has_labels):
         raise ParameterError(
@@ -254,50 +246,49 @@ def tune(
             )
     plan = replace(plan, meaning_texts=0, examples=0, read_texts=0)
     releases = [releaser(spec, embedding) for spec in specs]  # a wrong value is refused here
-    choosing, judging = (
-        PreparedEvaluation(half, embedding, plan) for half in halves(data, plan.seed)
-    )
-    before = {
-        half: _checked(half.baseline()) for half in (choosing, judging)
-    }  # before hours of work
+    taught = LabeledTexts(public, public_labels) if public_labels else None
+    halved = [PreparedEvaluation(half, embedding, plan, taught) for half in halves(data, plan.seed)]
+    befores = [_checked(half.baseline()) for half in halved]  # before hours of work
 
-    def measured(half: PreparedEvaluation, place: int) -> Trial:
+    def measured(half: int, place: int) -> Trial:
         release = releases[place]
-        on_step(release.name, place if half is choosing else len(specs), len(specs) + 1)
-        result = replace(half.measure(release), stand_ins=half.stand_ins(release, None))
-        if not result.attacks or not result.utility:
+        on_step(release.name, len(specs) if half else place, len(specs) + 1)
+        result = halved[half].measure(release)
+        if not result.attacks or result.score(RELEASED, RELEASED) is None:
             raise ParameterError(
                 f"none of the attacks or none of the classifiers can be tried on {release.name}, "
                 "so nothing says how private and how useful it is; add svm to both"
             )
-        return Trial(specs[place], result, before[half])
+        return Trial(specs[place], result, befores[half])
 
-    trials = [measured(choosing, place) for place in range(len(specs))]
+    trials = [measured(0, place) for place in range(len(specs))]
     best = target.best(trials)
-    judged = measured(judging, trials.index(best)) if best is not None else None
+    judged = measured(1, trials.index(best)) if best is not None else None
     return Tuning(target, tuple(trials), best, judged)
 
 
 def _checked(before: SettingResult) -> SettingResult:
     """The texts as they are, refused where nobody finds their labels: no release can keep them."""
-    best = _best_score(before.utility)
-    if best.f1.mean <= 1 / best.labels:
+    best = _measured(before.score(TRUE, TRUE))
+    f1, guessing = best.accuracy.mean, best.chance or 0.0
+    if f1 <= guessing:
         raise ParameterError(
             "on the original texts, the best classifier finds labels no better than guessing (F1 "
-            f"{best.f1.mean:.3f}, guessing {1 / best.labels:.3f}), so no release can keep them; "
-            "give more labeled texts"
+            f"{f1:.3f}, guessing {guessing:.3f}), so no release can keep them; give more labeled "
+            "texts"
         )
     return before
 
 
-def _best_score(scores: Any) -> UtilityResult:
-    best: UtilityResult = max(scores, key=lambda score: score.f1.mean)
-    return best
+def _measured(found: Measurement | None) -> Measurement:
+    assert found is not None  # `tune` refuses what has no labels and no classifier
+    return found
 
 
 def _figures(trial: Trial) -> str:
+    attack, score = trial.attack, trial.score
     return (
-        f"attack {trial.attack.accuracy.mean:.1%} (guessing: {trial.attack.chance:.1%}), F1 "
-        f"{trial.score.f1.mean:.3f} (guessing: {trial.guessing:.3f}), utility left "
+        f"attack {attack.accuracy.mean:.1%} (guessing: {attack.chance:.1%}), F1 "
+        f"{score.accuracy.mean:.3f} (guessing: {score.chance:.3f}), utility left "
         f"{trial.utility:.1%}"
     )

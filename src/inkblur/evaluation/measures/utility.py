@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 class UtilityClassifier(Enum):
     """Which classifier."""
 
+    LOGISTIC = "logistic"  # regression, C = 10, all labels weighted alike, on tf-idf
     NAIVE_BAYES = "naive-bayes"  # multinomial, alpha = 0.01, on tf-idf (SynTF, section 4.2)
     SVM = "svm"  # linear, C = 1, on tf-idf (the same)
     NEIGHBORS = "neighbors"  # the majority of the 5 nearest by cosine of tf-idf
@@ -148,10 +149,13 @@ def _answers(
 
 
 def _classifier(kind: UtilityClassifier, texts: int, seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import LinearSVC
 
+    if kind is UtilityClassifier.LOGISTIC:
+        return LogisticRegression(C=10.0, class_weight="balanced", max_iter=2_000)
     if kind is UtilityClassifier.NAIVE_BAYES:
         return MultinomialNB(alpha=0.01)
     if kind is UtilityClassifier.SVM:

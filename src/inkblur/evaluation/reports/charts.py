@@ -1,31 +1,38 @@
-"""The charts of the pages: shares over settings with error bars, and utility over risk."""
+"""Charts from results, as SVG for a page or as files. The only file that knows matplotlib."""
 
 from __future__ import annotations
 
+import io
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
-from inkblur.errors import ParameterError
-from inkblur.evaluation.reports.plots import (
-    COLORS,
-    GRID,
-    INK,
-    MARKERS,
-    PAGE,
-    inline_svg,
-    new_figure,
-)
+from inkblur.atomic_file import write_atomically
+from inkblur.errors import ParameterError, needs
+from inkblur.evaluation.measures.statistics import PrivacyStatistics
 from inkblur.evaluation.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
-_MOST_NAMED = 6  # lines with a color and a name of their own; with more, colors would repeat
-_NAMES_A_ROW = 2  # of the legend under a chart
-_LETTERS = 14  # of a group's name that fit under one column
+MARKERS = "osD^vP*X"
+# Okabe and Ito's colors, which people can tell apart whatever their color vision.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Stand for the page's own colors, which are light or dark: `inline_svg` puts those in.
+_INK, _GRID, _PAGE = "#010203", "#040506", "#070809"
+_PAGE_COLORS = {_INK: "currentColor", _GRID: "var(--line)", _PAGE: "var(--page)"}
+_LEGEND: dict[str, Any] = {
+    "loc": "outside lower left", "frameon": False, "labelcolor": _INK, "fontsize": 9
+}  # fmt: skip
+_RING: dict[str, Any] = {"color": _INK, "markerfacecolor": "none", "markeredgewidth": 1.8}
+_DOTTED: dict[str, Any] = {"color": _INK, "linewidth": 1, "linestyle": ":", "clip_on": False}
+_PANELS = (("p5", "5th percentile"), ("p50", "median"), ("p95", "95th percentile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +45,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line: a mean and its interval per column, None where it has none."""
+    """Points of one color: a mean and its interval per row, None where it has none."""
 
     name: str
     points: tuple[Interval | None, ...]
     color: int = 0  # beyond the colors there are, the same ones with another marker
-    dashed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A place on the horizontal axis; lines connect columns of one group only."""
-
-    label: str
-    group: str = ""
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,41 +67,50 @@ class Spot:
         return f"{self.name}: {self.x:.1%}, {self.y:.1%}"
 
 
-def chart(
-    columns: Sequence[Column],
+def require_matplotlib() -> None:
+    """Fail now, and not after the measuring, where matplotlib is not installed."""
+    with needs("plots need matplotlib", "plots", "leave out the output directory"):
+        import matplotlib  # noqa: F401
+
+
+def dots(
+    rows: Sequence[str],
     series: Sequence[Series],
     *,
     title: str,
     mark: tuple[str, float] | None = None,
-    percent: bool = True,
 ) -> Figure:
-    """Shares between 0 and 1 over columns, with error bars; `mark` draws one level across."""
-    if not columns or not series:
+    """Shares between 0 and 1 in named rows, with their intervals; `mark` draws one level down."""
+    if not rows or not series:
         raise ParameterError("nothing to draw")
-    named = math.ceil(len(series) / _NAMES_A_ROW)
-    legend_width = _NAMES_A_ROW * (0.5 + 0.075 * max(len(line.name) for line in series))
-    figure, axes = new_figure(
-        max(4.8, 0.7 + 0.95 * len(columns), legend_width), max(3.6, 2.6 + 0.2 * named)
-    )
-    axes.set_ylim(0, 1)
-    axes.set_xlim(-0.6, len(columns) - 0.4)
-    labels = [column.label for column in columns]
-    axes.set_xticks(range(len(columns)), labels)
-    ticks = [0, 0.25, 0.5, 0.75, 1]
-    axes.set_yticks(ticks, [f"{t:.0%}" if percent else f"{t:.2f}" for t in ticks])
-    axes.grid(axis="y", color=GRID, clip_on=False)
-    _name_groups(axes, columns)
+    step = 0.16  # of an inch, so that intervals do not overlap
+    height = step * (len(series) + 2)
+    figure, axes = _new_figure(6.4, 0.9 + height * len(rows) + step * len(series))
+    axes.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_yticks(range(len(rows)), [textwrap.fill(name, 24) for name in rows])
+    _percent(axes.set_xticks, 1.0)
+    axes.grid(axis="x", color=_GRID, clip_on=False)
+    for place in range(1, len(rows)):
+        axes.axhline(place - 0.5, color=_GRID, linewidth=0.8, clip_on=False)
     if mark is not None:
-        name, level = mark
-        axes.axhline(level, color=INK, linewidth=0.8, linestyle=":", clip_on=False)
-        axes.text(-0.58, level + 0.015, name, color=INK, fontsize=9)
-    # So that error bars do not overlap, and that points stay in their column.
-    step = min(0.08, 0.8 / len(series))
+        axes.axvline(mark[1], label=f"{mark[0]} ({mark[1]:.0%})", **_DOTTED)
     for number, line in enumerate(series):
-        _draw_series(axes, line, columns, step * (number - (len(series) - 1) / 2))
-    legend: dict[str, Any] = {"frameon": False, "labelcolor": INK, "fontsize": 9}
-    figure.legend(loc="outside lower left", ncols=_NAMES_A_ROW, **legend)
-    return Figure(title, inline_svg(figure, title))
+        again, color_place = divmod(line.color, len(COLORS))
+        color, marker = COLORS[color_place], MARKERS[again]
+        look: dict[str, Any] = {"color": color, "markerfacecolor": _PAGE if line.hollow else color}
+        shift = (number - (len(series) - 1) / 2) * step / height
+        for place, point in enumerate(line.points):
+            if point is None:
+                continue
+            y = place + shift
+            if point.low is not None and point.high is not None:
+                ends = [_inside(point.low), _inside(point.high)]
+                axes.plot(ends, [y, y], color=color, linewidth=1, clip_on=False)
+            tip = f"tip {line.name}, {rows[place]}: {point.mean:.3f}"
+            axes.plot([_inside(point.mean)], [y], marker, clip_on=False, gid=tip, **look)
+        axes.plot([], [], marker, label=line.name, **look)
+    figure.legend(ncols=2, **_LEGEND)
+    return Figure(title, _inline_svg(figure, title))
 
 
 def scatter(
@@ -118,7 +126,7 @@ def scatter(
 ) -> Figure:
     """The spots, a line through those of each path, and a ring around the chosen one.
 
-    A dashed line shows what was wanted: `least_y` or `most_x`. A square is the chosen one on
+    A dotted line shows what was wanted: `least_y` or `most_x`. A square is the chosen one on
     `held_out` texts.
     """
     spots = [spot for path in paths.values() for spot in path]
@@ -126,18 +134,16 @@ def scatter(
         raise ParameterError("nothing to draw")
     seen = [*spots, *([held_out] if held_out is not None else [])]
     top = max(1.0, *(math.ceil(4 * value) / 4 for s in seen for value in (s.x, s.y)))
-    named = len(paths) <= _MOST_NAMED and any(paths)
-    figure, axes = new_figure(6.0, 4.4 + 0.2 * len(paths) * named)
+    named = len(paths) <= len(COLORS) and any(paths)
+    figure, axes = _new_figure(6.0, 4.4 + 0.2 * len(paths) * named)
     axes.set(xlim=(0, top), ylim=(0, top), xlabel=x_label, ylabel=y_label)
-    ticks = [quarter / 4 for quarter in range(round(4 * top) + 1)]
-    axes.set_xticks(ticks, [f"{tick:.0%}" for tick in ticks])
-    axes.set_yticks(ticks, [f"{tick:.0%}" for tick in ticks])
-    axes.grid(color=GRID, clip_on=False)
-    wanted: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": ":", "clip_on": False}
+    _percent(axes.set_xticks, top)
+    _percent(axes.set_yticks, top)
+    axes.grid(color=_GRID, clip_on=False)
     if least_y is not None:
-        axes.plot([0, top], [least_y, least_y], gid="wanted", **wanted)
+        axes.plot([0, top], [least_y, least_y], gid="wanted", **_DOTTED)
     if most_x is not None:
-        axes.plot([most_x, most_x], [0, top], gid="wanted", **wanted)
+        axes.plot([most_x, most_x], [0, top], gid="wanted", **_DOTTED)
     for number, (name, path) in enumerate(paths.items()):
         color = COLORS[number] if named else COLORS[0]
         xs, ys = [spot.x for spot in path], [spot.y for spot in path]
@@ -147,71 +153,145 @@ def scatter(
         axes.plot([], [], "o", color=color, label=name if named else None)
     if chosen is not None:
         if held_out is not None:
-            axes.plot([chosen.x, held_out.x], [chosen.y, held_out.y], gid="moved", **wanted)
+            axes.plot([chosen.x, held_out.x], [chosen.y, held_out.y], gid="moved", **_DOTTED)
             _draw_spot(axes, held_out, f"held out: {held_out.tip}", marker="s", **_RING)
         _draw_spot(axes, chosen, f"chosen: {chosen.name}", markersize=12, **_RING)
-        right, low = chosen.x < top / 2, chosen.y > 0.92 * top
-        axes.annotate(
-            "chosen",
-            (chosen.x, chosen.y),
-            (11 if right else -11, -14 if low else 6),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            weight="bold",
-            color=INK,
-        )
     if named:
-        figure.legend(loc="outside lower left", frameon=False, labelcolor=INK, fontsize=9)
-    return Figure(title, inline_svg(figure, title))
+        figure.legend(**_LEGEND)
+    return Figure(title, _inline_svg(figure, title))
 
 
-_RING: dict[str, Any] = {"color": INK, "markerfacecolor": "none", "markeredgewidth": 1.8}
+def write_statistics_figures(
+    results: Sequence[PrivacyStatistics], directory: Path
+) -> tuple[Path, ...]:
+    """N_w and S_w over epsilon, a line for each lambda (Mahalanobis paper, Figures 2 to 5)."""
+    if not results:
+        raise ParameterError("nothing to draw: no setting was measured")
+    written = []
+    for name, label in (
+        ("survival", "N_w: runs in which the word survived"),
+        ("variety", "S_w: distinct words that came out"),
+    ):
+        figure = _statistics_figure(results, name, label)
+        for format in ("svg", "png"):
+            path = directory / f"{name}.{format}"
+            write_atomically(path, rendered(figure, format))
+            written.append(path)
+    return tuple(written)
+
+
+def _statistics_figure(results: Sequence[PrivacyStatistics], statistic: str, label: str) -> Drawing:
+    """Three panels: the words that survive least, usually and most."""
+    require_matplotlib()
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    first, lams = results[0], sorted({r.lam for r in results}, key=lambda lam: lam or -1.0)
+    epsilons = sorted({r.epsilon for r in results})
+    figure = Figure(figsize=(10.5, 3.9), layout="constrained")
+    panels = figure.subplots(1, len(_PANELS), sharey=True)
+    for axes, (field, title) in zip(panels, _PANELS, strict=True):
+        value = attrgetter(f"{statistic}.{field}")
+        for place, lam in enumerate(lams):
+            line = sorted((r for r in results if r.lam == lam), key=lambda r: r.epsilon)
+            axes.plot(
+                [r.epsilon for r in line],
+                [value(r) for r in line],
+                label=first.mechanism if lam is None else f"λ = {lam:g}",
+                color=colormaps["viridis"](0.85 * place / max(1, len(lams) - 1)),
+                marker=MARKERS[place % len(MARKERS)],
+                markersize=5,
+            )
+        if len(epsilons) > 1 and epsilons[-1] / epsilons[0] >= 3:
+            axes.set_xscale("log")
+        axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+        axes.minorticks_off()
+        axes.set_ylim(-0.03 * first.runs, 1.03 * first.runs)
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("epsilon")
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel(f"{label.split(':')[0]}, of {first.runs} runs")
+    figure.suptitle(
+        f"{label}\n{first.mechanism} on {first.embedding}, {len(first.words):,} of "
+        f"{first.vocabulary:,} words, {first.dimension} dimensions",
+        fontsize=10,
+    )
+    if len(lams) > 1:
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right center", frameon=False)
+    return figure
+
+
+def _new_figure(width: float, height: float) -> tuple[Drawing, Axes]:
+    """An empty chart for a page, in inches, without a box around it."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_visible(False)
+    axes = figure.subplots()
+    axes.patch.set_visible(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0, labelcolor=_INK, labelsize=9)
+    axes.xaxis.label.set_color(_INK)
+    axes.yaxis.label.set_color(_INK)
+    return figure, axes
+
+
+def _percent(set_ticks: Any, top: float) -> None:
+    ticks = [quarter / 4 for quarter in range(round(4 * top) + 1)]
+    set_ticks(ticks, [f"{tick:.0%}" for tick in ticks])
 
 
 def _draw_spot(axes: Axes, spot: Spot, tip: str, *, marker: str = "o", **style: Any) -> None:
     axes.plot([spot.x], [spot.y], marker, clip_on=False, gid=f"tip {tip}", **style)
 
 
-def _draw_series(axes: Axes, line: Series, columns: Sequence[Column], shift: float) -> None:
-    again, color_place = divmod(line.color, len(COLORS))
-    color, marker = COLORS[color_place], MARKERS[again]
-    dash = "--" if line.dashed else "-"
-    face = PAGE if line.dashed else color
-    held = [
-        (place, c, p) for place, (c, p) in enumerate(zip(columns, line.points, strict=True)) if p
-    ]
-    for (left, before, one), (right, after, other) in pairwise(held):
-        if before.group == after.group:
-            xs, ys = [left + shift, right + shift], [_inside(one.mean), _inside(other.mean)]
-            axes.plot(xs, ys, dash, color=color, clip_on=False)
-    for place, column, point in held:
-        x, y = place + shift, _inside(point.mean)
-        if point.low is not None and point.high is not None:
-            interval = [_inside(point.low), _inside(point.high)]
-            axes.plot([x, x], interval, color=color, linewidth=1, clip_on=False)
-        tip = f"tip {line.name}, {column.group} {column.label}: {point.mean:.3f}"
-        axes.plot([x], [y], marker, color=color, markerfacecolor=face, clip_on=False, gid=tip)
-    axes.plot([], [], f"{marker}{dash}", color=color, markerfacecolor=face, label=line.name)
-
-
-def _name_groups(axes: Axes, columns: Sequence[Column]) -> None:
-    """A line under neighboring columns of one group, and its name in as many lines as it needs."""
-    under = axes.get_xaxis_transform()
-    for name, same in groupby(range(len(columns)), key=lambda place: columns[place].group):
-        places = list(same)
-        if not name:
-            continue
-        left, right = places[0] - 0.38, places[-1] + 0.38
-        axes.plot(
-            [left, right], [-0.1, -0.1], color=INK, linewidth=0.8, transform=under, clip_on=False
-        )
-        fits = len(name) <= _LETTERS * len(places)
-        text = name if fits else name.replace(", ", "\n")
-        middle = (left + right) / 2
-        axes.text(
-            middle, -0.13, text, transform=under, ha="center", va="top", color=INK, fontsize=9
-        )
-
-
 def _inside(share: float) -> float:
     return min(1.0, max(0.0, share))
+
+
+def rendered(figure: Drawing, format: str) -> bytes:
+    """The figure's file; the same figure gives the same bytes."""
+    import matplotlib
+
+    # Without these an SVG carries the date and random names, and differs on every run.
+    metadata: dict[str, Any] = {"Date": None} if format == "svg" else {}
+    buffer = io.BytesIO()
+    # Letters as text, not as outlines: a third of the size, and a reader can search for them.
+    with matplotlib.rc_context({"svg.hashsalt": "inkblur", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _inline_svg(figure: Drawing, title: str) -> str:
+    """The figure as an SVG element in the page's colors and font, without ids that might clash.
+
+    A `gid` becomes the element's class; one that begins with "tip " becomes its tooltip.
+    """
+    root = ElementTree.fromstring(rendered(figure, "svg"))
+    for element in root.iter():
+        element.tag = element.tag.split("}")[-1]
+        for name in list(element.attrib):  # such as {http://www.w3.org/1999/xlink}href
+            element.attrib[name.split("}")[-1]] = element.attrib.pop(name)
+        if element.tag != "g":
+            continue
+        name = element.attrib.pop("id", "")
+        if name.startswith("tip "):
+            tip = ElementTree.Element("title")
+            tip.text = name.removeprefix("tip ")
+            element.insert(0, tip)
+        elif name.isalpha():  # ours; matplotlib's end in a number
+            element.set("class", name)
+    for child in root.findall("metadata") + root.findall("defs"):  # a date, styles of the page
+        root.remove(child)
+    width = root.attrib.pop("width").removesuffix("pt")
+    root.attrib.pop("height")
+    root.attrib |= {"class": "chart", "role": "img", "aria-label": title}
+    root.set("style", f"max-width:{float(width) / 0.75:.0f}px")
+    text = ElementTree.tostring(root, encoding="unicode")
+    for standing_for, color in _PAGE_COLORS.items():
+        text = text.replace(standing_for, color)
+    return text

@@ -1,4 +1,4 @@
-"""Self-contained pages of an evaluation, a statement and a preview: the one file that uses Jinja.
+"""Self-contained pages of an evaluation, a tuning, a statement and a preview, from one base.
 
 Nothing is loaded from anywhere: styles and charts stand in the page, there is no script, and its
 own policy forbids any request.
@@ -7,13 +7,17 @@ own policy forbids any request.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inkblur.errors import needs
+from inkblur.evaluation.dataset import Facts
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports import tables
-from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
+from inkblur.evaluation.reports.charts import Figure, Series, Spot, dots, scatter
 from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
-from inkblur.evaluation.results import ADAPTIVE, AUTHOR, STATIC, Evaluation, headline
+from inkblur.evaluation.results import ADAPTIVE, RELEASED, STATIC, TRUE, Evaluation
+from inkblur.evaluation.tune import Trial, Tuning
 from inkblur.files.preview import NOTE, Preview, beginning
 from inkblur.types import counted
 
@@ -25,20 +29,8 @@ def require_page_libraries() -> None:
             importlib.import_module(library)
 
 
-def page(template: str, **values: Any) -> str:
-    """A Jinja template that extends `base.html`, filled in; escaped unless it says `safe`.
-
-    `title` is among the values; `grid(table)` draws a table.
-    """
-    return str(_environment().from_string(template).render(**values))
-
-
-def page_of(name: str, **values: Any) -> str:
-    """The page that the template of this name describes (`templates/`)."""
-    return str(_environment().get_template(name).render(**values))
-
-
-def _environment() -> Any:
+def _page(name: str, **values: Any) -> str:
+    """The page that the template of this name describes; escaped unless it says `safe`."""
     require_page_libraries()
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -54,49 +46,59 @@ def _environment() -> Any:
     environment.filters["counted"] = counted
     grid = environment.get_template("table.html")
     environment.globals["grid"] = lambda table: Markup(grid.render(table=table))  # escaped there
-    return environment
+    return str(environment.get_template(name).render(**values))
 
 
 def evaluation_page(report: Evaluation) -> str:
     """The page; the same report gives the same text."""
-    return page_of(
+    return _page(
         "evaluation.html",
         title="Inkblur evaluation",
         report=report,
         tried={attack.name for result in report.settings for attack in result.attacks},
-        disclosed={
-            each.question
-            for result in report.settings
-            for each in result.measurements
-            if each.question != AUTHOR or each.value is None
-        },
-        glance=[
-            {"name": result.name, "sentence": headline(result, report.before)}
-            for result in report.settings
-        ],
-        tables={
-            "strongest": tables.strongest_table(report),
-            "attacks": tables.attack_tables(report),
-            "disclosures": tables.disclosure_tables(report),
-            "utility": tables.utility_tables(report),
-            "meaning": [*tables.meaning_tables(report), *tables.stand_in_tables(report)],
-            "facts": [tables.facts_table(report)],
-        },
-        charts={"attacks": attack_figures(report), "utility": utility_figures(report)},
+        disclosed={each.question for result in report.settings for each in result.measurements},
+        glance=tables.glance_table(report),
+        attacks=tables.attack_tables(report),
+        disclosures=tables.disclosure_tables(report),
+        labels=tables.label_table(report),
+        meaning=tables.meaning_table(report),
+        facts=tables.facts_table(report),
+        charts=attack_figures(report),
+        label_charts=label_figures(report),
+    )
+
+
+def tuning_page(
+    found: Tuning,
+    *,
+    facts: Facts,
+    embedding: Mapping[str, Any],
+    plan: Plan,
+    commands: Sequence[str],
+) -> str:
+    """The page; the same tuning gives the same text. `embedding` has name, words, dimension."""
+    return _page(
+        "tuning.html",
+        title="Inkblur tuning",
+        found=found,
+        facts=facts,
+        embedding=dict(embedding),
+        plan=plan,
+        commands=commands,
+        figure=tuning_figure(found),
+        table=tables.tuning_table(found),
     )
 
 
 def statement_page(statement: Statement) -> str:
-    """A statement; `statement_markdown` has the same as Markdown."""
-    return page_of(
+    """A statement; `markdown` has the same as Markdown."""
+    grids = [tables.table(s.rows[0], s.rows[1:]) if s.rows else None for s in statement.sections]
+    return _page(
         "statement.html",
         title="Privacy statement",
         statement=statement,
         note=KEEP_INSIDE,
-        tables=[
-            tables.plain_table(s.rows[0], s.rows[1:]) if s.rows else None
-            for s in statement.sections
-        ],
+        tables=grids,
     )
 
 
@@ -109,14 +111,14 @@ def preview_page(seen: Preview, command: str) -> str:
         list(zip(names, map(beginning, (text, *(k.texts[i] for k in seen.looks))), strict=True))
         for i, text in enumerate(seen.texts)
     ]
-    return page_of(
+    return _page(
         "preview.html",
         title="Inkblur preview",
         seen=seen,
         note=NOTE,
-        facts=tables.plain_table(("the file", ""), seen.facts()),
+        facts=tables.table(("the file", ""), seen.facts()),
         texts=texts,
-        strengths=tables.plain_table(
+        strengths=tables.table(
             (first, *(f"#{head}" for head in figures), last),
             [tuple(look.figures.values()) for look in seen.looks],
         ),
@@ -126,46 +128,64 @@ def preview_page(seen: Preview, command: str) -> str:
 
 
 def attack_figures(report: Evaluation) -> list[Figure]:
-    """Accuracy of each attack over the settings, a chart per scenario; adaptive lines are solid."""
+    """Accuracy of each attack on each release, a chart per scenario; static ones are hollow."""
     figures = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
         first = next(a for a in report.before.attacks if a.scenario == scenario)
         series = []
-        started = set()  # attacks whose line begins at the texts as they are
-        for kind in (ADAPTIVE, STATIC):
-            for color, name in enumerate(tables.attack_names(report, scenario)):
+        for color, name in enumerate(tables.attack_names(report, scenario)):
+            base = report.before.attack(name, scenario, STATIC)
+            for kind in (ADAPTIVE, STATIC):
                 found = [r.attack(name, scenario, kind) for r in report.settings]
                 if not any(found):  # an attack that only the other attacker can try
                     continue
-                base = None if name in started else report.before.attack(name, scenario, STATIC)
-                started.add(name)
                 results = (base, *found)
+                base = None  # the texts as they are stand there once
                 points = tuple(each.accuracy if each else None for each in results)
                 series.append(Series(f"{name}, {kind}", points, color, kind == STATIC))
         title = f"Author identified ({scenario})" if scenario != "all" else "Author identified"
         mark = ("guessing", first.chance or 0.0)
-        figures.append(chart(_columns(report), series, title=title, mark=mark))
+        figures.append(dots(_rows(report), series, title=title, mark=mark))
     return figures
 
 
-def utility_figures(report: Evaluation) -> list[Figure]:
-    """F1 of each classifier over the settings."""
-    if not report.before.utility:
-        return []
+def label_figures(report: Evaluation) -> list[Figure]:
+    """F1 of each classifier of released texts, on each release."""
     series = []
-    for kind in (ADAPTIVE, STATIC):
-        for color, base in enumerate(report.before.utility):
-            found = [r.score(base.model, kind) for r in report.settings]
-            after = [f.f1 if f else None for f in found]
-            points = (base.f1 if kind == ADAPTIVE else None, *after)
-            series.append(Series(f"{base.model}, {kind}", points, color, kind == STATIC))
-    title = "Label recognized (F1, mean over labels)"
-    return [chart(_columns(report), series, title=title, percent=False)]
+    for color, base in enumerate(report.before.of("labels")):
+        for studied in (RELEASED, TRUE):
+            found = [r.score(studied, RELEASED, base.name) for r in report.settings]
+            after = [each.accuracy if each else None for each in found]
+            points = (base.accuracy if studied == RELEASED else None, *after)
+            name = f"{base.name}, learned from {studied}"
+            series.append(Series(name, points, color, studied == TRUE))
+    return [dots(_rows(report), series, title="Label recognized (macro F1)")] if series else []
 
 
-def _columns(report: Evaluation) -> list[Column]:
-    after = [
-        Column("" if each.epsilon is None else f"ε {each.epsilon:g}", tables.family(each.name))
-        for each in report.settings
-    ]
-    return [Column("before"), *after]
+def tuning_figure(found: Tuning) -> Figure:
+    """Utility over attack: a line through the settings that differ in epsilon alone."""
+    paths: dict[str, list[Trial]] = {}
+    for trial in found.trials:
+        paths.setdefault(tables.family(trial.spec.name), []).append(trial)
+    chosen, judged = found.chosen, found.judged
+    return scatter(
+        {
+            name: [_spot(each) for each in sorted(same, key=lambda t: t.spec.known_epsilon)]
+            for name, same in paths.items()
+        },
+        title="Utility left over the strongest attack",
+        x_label="texts whose author is identified",
+        y_label="utility left",
+        chosen=_spot(chosen) if chosen is not None else None,
+        least_y=found.target.least_utility,
+        most_x=found.target.most_attack,
+        held_out=_spot(judged) if chosen is not None and judged is not None else None,
+    )
+
+
+def _rows(report: Evaluation) -> list[str]:
+    return [TRUE, *(each.name for each in report.settings)]
+
+
+def _spot(trial: Trial) -> Spot:
+    return Spot(trial.spec.name, trial.attack.accuracy.mean, trial.utility)

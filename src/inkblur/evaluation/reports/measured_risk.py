@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.evaluation.attacks.catalogue import NAMES
 from inkblur.evaluation.results import (
     ADAPTIVE,
     AUTHOR,
+    LABELS,
     NOT_MEASURED,
+    RELEASED,
+    TRUE,
     Interval,
     Measurement,
+    SettingResult,
     not_measured,
 )
 from inkblur.spec import ReleaseSpec
@@ -41,27 +46,24 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
     """The figures of the setting that is this release; an evaluation of others is refused."""
     try:
         settings = evaluation["settings"]
-        before = evaluation["before"]
-        found = next((s for s in settings if _name(s["settings"]) == wanted.name), None)
-        if found is None:
-            tried = "; ".join(s["name"] for s in settings)
+        body = next((each for each in settings if _name(each["settings"]) == wanted.name), None)
+        if body is None:
+            tried = "; ".join(each["name"] for each in settings)
             raise InputError(
                 f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}. "
                 "Run `inkblur evaluate` with the options of the release"
             )
-        _check_same(evaluation, found, wanted)
-        measurements = [Measurement.from_json(each) for each in found["measurements"]]
-        on_true_texts = [Measurement.from_json(each) for each in before["measurements"]]
-        author = _author(measurements, on_true_texts)
+        _check_same(evaluation, body, wanted)
+        found, before = _read(body), _read(evaluation["before"])
+        author = _author(found, before)
         questions = {
             question: "; ".join(lines)
             for question, attacks in _ANSWERS.items()
-            if (lines := [line for attack in attacks for line in _lines(measurements, attack)])
+            if (lines := [line for attack in attacks for line in _lines(found, attack)])
         }
         if author != NOT_MEASURED:
             lines = [questions.get("linkability", ""), f"author identified: {author}"]
-            attacked = any(m.question == AUTHOR and m.value is not None for m in measurements)
-            lines += _missing(measurements, AUTHOR) if attacked else ()
+            lines += _missing(found, AUTHOR) if found.attacks else ()
             questions["linkability"] = "; ".join(filter(None, lines))
         texts = int(evaluation["data"]["texts"])
         return MeasuredRisk(texts, author, questions, _utility(found, before))
@@ -71,10 +73,58 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
         ) from None
 
 
+def _read(body: Mapping[str, Any]) -> SettingResult:
+    """What was measured of a setting, by this version or an older one."""
+    newer = body.get("measurements")
+    found = _older(body) if newer is None else map(Measurement.from_json, newer)
+    return SettingResult(body["name"], body["settings"], None, (), tuple(found))
+
+
+def _older(body: Mapping[str, Any]) -> Iterator[Measurement]:
+    """Of an evaluation that kept a list for each kind of figure."""
+    for each in body["attacks"]:
+        if each["attack"] not in NAMES:
+            raise InputError(
+                f"the evaluation tried the attack {each['attack']}, which this version does not "
+                "have; run `inkblur evaluate` again"
+            )
+        values = {name: Interval(**each[name]) for name in ("accuracy", "f1")}
+        rest = {name: each[name] for name in ("authors", "known", "attacked", "strangers")}
+        yield Measurement(
+            AUTHOR,
+            each["attack"],
+            each["scenario"],
+            each["attacker"],
+            value=values["accuracy"],
+            chance=each["chance"],
+            f1=values["f1"],
+            **rest,
+        )
+    for each in body["utility"]:
+        asked = TRUE if body["guarantee"] is None else RELEASED
+        studied = RELEASED if each["analyst"] == ADAPTIVE else TRUE
+        value = Interval(**each["f1"])
+        yield Measurement(
+            LABELS, each["model"], asked, studied, value=value, attacked=each["tested"]
+        )
+    for each in body.get("disclosures", ()):
+        question, _, reader = each["attack"].rstrip(")").partition(" (")
+        value = Interval(**each["value"])
+        rest = {"chance": each["chance"], "by_chance": each["by_chance"]}
+        yield Measurement(question, reader, each["measure"], value=value, **rest)
+    unnamed = "an older evaluation does not name them; run `inkblur evaluate` again"
+    for question in ("singling out", AUTHOR, "inference"):
+        if "not_measured" not in body:
+            yield Measurement(question, "", "attacks that were left out", reason=unnamed)
+    for each in body.get("not_measured", ()):
+        question, _, reader = each["attack"].rstrip(")").partition(" (")
+        yield Measurement(question, reader, each["measure"], reason=each["reason"])
+
+
 def _name(settings: Mapping[str, Any]) -> str | None:
     try:
         return ReleaseSpec.from_json(dict(settings)).name
-    except ParameterError:  # a scrubber, which is no release of ours
+    except ParameterError:  # another tool's, which is no release of ours
         return None
 
 
@@ -101,61 +151,53 @@ def _check_same(
             )
 
 
-def _author(found: Sequence[Measurement], before: Sequence[Measurement]) -> str:
-    tried = [m for m in found if m.question == AUTHOR and m.value is not None]
-    if not tried:
-        reasons = [why for question, _, why in not_measured(found) if question == AUTHOR]
+def _author(found: SettingResult, before: SettingResult) -> str:
+    worst = found.strongest()
+    if worst is None:
+        missing = not_measured(found.measurements)
+        reasons = [why for question, _, why in missing if question == AUTHOR]
         return "; ".join(f"{NOT_MEASURED} ({reason})" for reason in reasons) or NOT_MEASURED
-    worst = max(tried, key=lambda m: m.above_chance)
-    bases = [m.accuracy.mean for m in before if m.value and m.scenario == worst.scenario]
+    bases = [each.accuracy.mean for each in before.attacks if each.scenario == worst.scenario]
     untouched = f", original texts {max(bases):.0%}" if bases else ""
     return (
         f"{worst.accuracy.mean:.0%} of {counted(worst.attacked, 'text')}"
-        f"{_interval(worst.accuracy)} by the attack {worst.name} ({worst.attacker}), among "
+        f"{_interval(worst.accuracy, '.0%')} by the attack {worst.name} ({worst.attacker}), among "
         f"{worst.authors:,} authors; guessing {worst.chance:.0%}{untouched}"
     )
 
 
-def _lines(found: Sequence[Measurement], question: str) -> list[str]:
+def _lines(found: SettingResult, question: str) -> list[str]:
     """What an attack found; of reading, by each reader, what is recovered and what is sure."""
-    tried = [
-        _disclosed(m)
-        for m in found
-        if m.question == question
-        and m.value is not None
-        and (not m.name or m.scenario.startswith(_READ))
-    ]
-    return [*tried, *_missing(found, question)]
+    lines = []
+    for each in found.of(question):
+        if each.name and not each.scenario.startswith(_READ):
+            continue
+        beside = "" if each.chance is None else f"; {each.by_chance} {each.chance:.2f}"
+        reader = f"{each.attack}, " if question == "reading" else ""
+        value = f"{each.accuracy.mean:.2f}{_interval(each.accuracy, '.2f')}"
+        lines.append(f"{reader}{each.scenario}: {value}{beside}")
+    return [*lines, *_missing(found, question)]
 
 
-def _missing(found: Sequence[Measurement], question: str) -> list[str]:
+def _missing(found: SettingResult, question: str) -> list[str]:
     return [
         f"{f'{attack}, ' if question == 'reading' else ''}{what}: {NOT_MEASURED} ({reason})"
-        for attack, what, reason in not_measured(found)
+        for attack, what, reason in not_measured(found.measurements)
         if attack.split(" (")[0] == question
     ]
 
 
-def _disclosed(found: Measurement) -> str:
-    beside = "" if found.chance is None else f"; {found.by_chance} {found.chance:.2f}"
-    reader = f"{found.attack}, " if found.question == "reading" else ""
-    value = found.accuracy
-    return f"{reader}{found.scenario}: {value.mean:.2f}{_interval(value, 2)}{beside}"
-
-
-def _interval(value: Interval, digits: int | None = None) -> str:
+def _interval(value: Interval, form: str) -> str:
     if value.low is None:
         return ""
-    form = ".0%" if digits is None else f".{digits}f"
     return f" (interval {value.low:{form}} to {value.high:{form}})"
 
 
-def _utility(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+def _utility(found: SettingResult, before: SettingResult) -> str:
     # Of those who studied released texts, as at the top of the evaluation: others need true ones.
-    analysts = [u for u in found["utility"] if u["analyst"] == ADAPTIVE]
-    if not analysts:
+    best = found.score(RELEASED, RELEASED)
+    if best is None:
         return NOT_MEASURED
-    best = max(analysts, key=lambda u: u["f1"]["mean"])
-    bases = [u["f1"]["mean"] for u in before["utility"] if u["model"] == best["model"]]
-    was = f", original texts {bases[0]:.2f}" if bases else ""
-    return f"F1 {best['f1']['mean']:.2f} ({best['model']}, {counted(best['tested'], 'text')}{was})"
+    base = before.score(TRUE, TRUE, best.name)
+    was = "" if base is None else f", original texts {base.accuracy.mean:.2f}"
+    return f"F1 {best.accuracy.mean:.2f} ({best.name}, {counted(best.attacked, 'text')}{was})"

@@ -1,25 +1,32 @@
-"""Tables of an evaluation as plain rows: the page and the terminal show the same ones."""
+"""Tables of an evaluation and a tuning as plain rows: the page and the terminal show the same."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from inkblur.evaluation.results import (
     ADAPTIVE,
     AUTHOR,
+    BOTH,
+    LABELS,
+    MEANING,
     NOT_MEASURED,
+    PUBLIC,
+    RELEASED,
     STATIC,
+    TRUE,
     Evaluation,
     Interval,
     Measurement,
-    UtilityResult,
+    SettingResult,
     not_measured,
-    relative,
 )
 from inkblur.types import counted
 
-BEFORE = "original texts"
+if TYPE_CHECKING:
+    from inkblur.evaluation.tune import Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,6 @@ class Cell:
     text: str
     number: bool = False
     detail: str = ""
-    link: str = ""  # a place on the same page
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +44,6 @@ class TableRow:
 
     cells: tuple[Cell, ...]
     lead: bool = False
-
-
-def row(*cells: Cell | str, lead: bool = False) -> TableRow:
-    """A row of these cells; a text is a cell by itself."""
-    return TableRow(tuple(Cell(c) if isinstance(c, str) else c for c in cells), lead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,169 +56,162 @@ class Table:
     rows: tuple[TableRow, ...]
 
 
-def strongest_table(report: Evaluation) -> list[Table]:
-    """The risk to authors at a glance: the strongest attack on each release, whoever tries it."""
-    rows = []
-    for result in report.settings:
-        worst = result.strongest()
-        if worst is not None:
-            base = report.before.strongest(worst.scenario)
-            assert base is not None  # what is tried on a release is tried on true texts
-            rows.append(
-                row(
-                    result.name,
-                    f"{worst.attack}, {worst.attacker}",
-                    _interval(worst.accuracy, ".1%"),
-                    Cell(f"{worst.above_chance:.1%}", True),
-                    Cell(f"{worst.chance:.1%}", True),
-                    Cell(f"{base.accuracy.mean:.1%}", True, base.attack),
-                    lead=True,
-                )
-            )
-    names = heads(
-        "release", "strongest attack tried", "#authors identified", "#above chance", "#guessing",
-        "#original texts",
-    )  # fmt: skip
-    caption = "Other attackers may do better: this is a lower bound on the risk."
-    return [Table("", caption, names, tuple(rows))] if rows else []
-
-
-def disclosure_tables(report: Evaluation) -> list[Table]:
-    """What can be read, linked and inferred, and what was not tried: one table per release."""
-    names = heads("attack", "measure", "#value", "#without the attack")
-    return [
-        Table(result.name, "", names, rows)
-        for result in report.settings
-        if (rows := (*_disclosed_rows(result.measurements), *_missing_rows(result.measurements)))
+def table(
+    names: Sequence[str],
+    rows: Iterable[Sequence[Cell | str]],
+    *,
+    title: str = "",
+    caption: str = "",
+    lead: Sequence[int] = (),
+) -> Table:
+    """Cells in columns with these heads; those that begin with # stand over numbers. Rows whose
+    places are in `lead` should be read first.
+    """
+    heads = tuple(Cell(name.removeprefix("#"), name.startswith("#")) for name in names)
+    lines = [
+        TableRow(
+            tuple(
+                cell if isinstance(cell, Cell) else Cell(cell, head.number)
+                for head, cell in zip(heads, row, strict=True)
+            ),
+            place in lead,
+        )
+        for place, row in enumerate(rows)
     ]
+    return Table(title, caption, heads, tuple(lines))
 
 
-def _disclosed_rows(measurements: Sequence[Measurement]) -> Iterable[TableRow]:
-    for found in measurements:
-        if found.question != AUTHOR and found.value is not None:
-            # An area under a curve is no share.
-            form = ".3f" if found.question == "linking" else ".1%"
-            without = "-" if found.chance is None else f"{found.chance:{form}}"
-            value = _interval(found.value, form)
-            yield row(found.attack, found.scenario, value, Cell(without, True, found.by_chance))
-
-
-def _missing_rows(measurements: Sequence[Measurement]) -> Iterable[TableRow]:
-    for question, what, reason in not_measured(measurements):
-        measure = f"{what} ({reason})"
-        yield row(question, measure, Cell(NOT_MEASURED, True), Cell("-", True))
+def glance_table(report: Evaluation) -> Table:
+    """The answer: the largest risk, and what labels are learned from, for each setting."""
+    rows: list[list[Cell | str]] = []
+    for result in report.settings:
+        risk = result.largest_risk()
+        labels = [
+            _f1(each.score(studied, TRUE))
+            for each, studied in (
+                (result, RELEASED), (result, PUBLIC), (result, BOTH), (report.before, TRUE)
+            )
+        ]  # fmt: skip
+        if risk is None:
+            rows.append([result.name, NOT_MEASURED, "-", "-", *labels])
+            continue
+        what = f"{risk.attack}, {risk.attacker}" if risk.question == AUTHOR else risk.scenario
+        named = Cell("author identified" if risk.question == AUTHOR else risk.question, False, what)
+        guessing = f"{risk.chance or 0:.1%}"
+        rows.append([result.name, named, _interval(risk.accuracy, ".1%"), guessing, *labels])
+    names = (
+        "release", "largest risk found", "#share", "#guessing", "#F1: release",
+        "#public texts alone", "#both", "#originals",
+    )  # fmt: skip
+    caption = (
+        "Other attackers may do better: this is a lower bound on the risk. F1: the labels of "
+        "original texts, by a classifier that has studied the release, the public texts that it "
+        "was made with, both, or the originals; a release that teaches no more than the public "
+        "texts alone is not worth its risk."
+    )
+    return table(names, rows, caption=caption, lead=range(len(rows)))
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
     """One per scenario: every attack and attacker, the strongest on each release marked."""
     tables = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
-        rows = []
+        rows: list[list[Cell | str]] = []
+        lead = []
         for name in attack_names(report, scenario):
             base = report.before.attack(name, scenario, STATIC)
-            if base is not None:
-                rows.append(_attack_row(BEFORE, base, base, lead=False))
+            tried = [(TRUE, base)] if base is not None else []
             for kind in (ADAPTIVE, STATIC):
                 for result in report.settings:
                     found = result.attack(name, scenario, kind)
-                    if found is not None:
-                        lead = found is result.strongest(scenario)
-                        rows.append(_attack_row(result.name, found, base, lead=lead))
+                    if found is None:
+                        continue
+                    if found is result.strongest(scenario):
+                        lead.append(len(rows) + len(tried))
+                    tried.append((result.name, found))
+            rows += [
+                [
+                    name,
+                    texts,
+                    "-" if each is base else each.attacker,
+                    _interval(each.accuracy, ".1%"),
+                    "-" if each is base else _left(each, base),
+                    "-" if each.f1 is None else _interval(each.f1, ".3f"),
+                ]
+                for texts, each in tried
+            ]
         first = next(a for a in report.before.attacks if a.scenario == scenario)
-        others = counted(first.strangers, "test text")
-        strangers = f"; {others} by others left out" * bool(first.strangers)
-        tables.append(
-            Table(
-                f"Suspects: {_scenario(scenario)}",
-                f"{first.authors:,} suspects with {counted(first.known, 'known text')}, "
-                f"{counted(first.attacked, 'text')} attacked; guessing identifies "
-                f"{first.chance:.1%}{strangers}.",
-                heads("attack", "texts", "attacker", "#accuracy", "#of original", "#F1"),
-                tuple(rows),
-            )
+        strangers = counted(first.strangers, "test text")
+        caption = (
+            f"{first.authors:,} suspects with {counted(first.known, 'known text')}, "
+            f"{counted(first.attacked, 'text')} attacked; guessing identifies {first.chance:.1%}"
+            + f"; {strangers} by others left out"
+            * bool(first.strangers)
         )
+        most = "all authors"
+        if scenario != "all":
+            most = f"the {scenario.split('-')[1]} with most training texts"
+        names = ("attack", "texts", "attacker", "#accuracy", "#of original", "#F1")
+        made = table(names, rows, title=f"Suspects: {most}", caption=f"{caption}.", lead=lead)
+        tables.append(made)
     return tables
 
 
 def attack_names(report: Evaluation, scenario: str) -> list[str]:
     """The attacks tried on true texts, then those that only a release allows."""
     results = (report.before, *report.settings)
-    return list(
-        dict.fromkeys(a.attack for r in results for a in r.attacks if a.scenario == scenario)
-    )
+    return list(dict.fromkeys(a.name for r in results for a in r.attacks if a.scenario == scenario))
 
 
-def utility_tables(report: Evaluation) -> list[Table]:
-    """Every classifier and analyst."""
-    if not report.before.utility:
-        return []
-    rows = []
-    for base in report.before.utility:
-        rows.append(_utility_row(BEFORE, base, base))
-        for kind in (ADAPTIVE, STATIC):
-            for result in report.settings:
-                found = result.score(base.model, kind)
-                if found is not None:
-                    rows.append(_utility_row(result.name, found, base))
-    first = report.before.utility[0]
-    unseen = f"; {first.unseen:,} left out, for no training text has their label"
+def disclosure_tables(report: Evaluation) -> list[Table]:
+    """What can be read, linked and inferred, and what was not tried: one table per release."""
     return [
-        Table(
-            "",
-            f"{counted(first.trained, 'text')} to train on, {first.tested:,} to score, "
-            f"{first.labels:,} labels{unseen * bool(first.unseen)}.",
-            heads("classifier", "texts", "trained on", "#accuracy", "#precision", "#recall",
-                   "#F1", "#of original"),
-            tuple(rows),
-        )
-    ]  # fmt: skip
-
-
-def meaning_tables(report: Evaluation) -> list[Table]:
-    """How far texts moved, and how many words stayed."""
-    rows = [
-        row(
-            result.name,
-            _interval(result.meaning.earth_movers, ".2f"),
-            _interval(result.meaning.cosine, ".2f"),
-            _interval(result.unchanged, ".1%"),
-            Cell(f"{result.meaning.compared:,}", True),
+        table(
+            ("attack", "measure", "#value", "#without the attack"),
+            [
+                *(_found(m, ".3f" if m.question == "linking" else ".1%") for m in _others(result)),
+                *(
+                    [attack, f"{what} ({why})", NOT_MEASURED, "-"]
+                    for attack, what, why in not_measured(result.measurements)
+                ),
+            ],
+            title=result.name,
         )
         for result in report.settings
-        if result.meaning is not None
     ]
-    names = heads("texts", "#Earth Mover's", "#cosine", "#words unchanged", "#texts compared")
-    return [Table("", "", names, tuple(rows))] if rows else []
 
 
-def stand_in_tables(report: Evaluation) -> list[Table]:
-    """Releases from a pool: labels recognized and learned, and the meaning that is kept."""
-    rows, kept = [], []
-    for result in report.settings:
-        if result.stand_ins is None:
-            continue
-        found = result.stand_ins
-        for texts, scores in (
-            ("true, by one who studied the public texts alone", found.public),
-            ("released, by one who studied the pool", found.recognized),
-            ("true, by one who studied released texts", found.learned),
-        ):
-            for score in scores:
-                cells = (_interval(score.accuracy, ".1%"), _interval(score.f1, ".3f"))
-                rows.append(row(result.name, texts, score.model, *cells))
-        if found.meaning is not None:
-            means = (found.meaning.cosine, found.meaning.random, found.meaning.nearest)
-            cosines = (_interval(mean, ".3f") for mean in means)
-            kept.append(row(result.name, found.meaning.judge, *cosines))
-    tables = []
-    if rows:
-        columns = heads("release", "labels of texts", "classifier", "#accuracy", "#F1")
-        tables.append(Table("", "", columns, tuple(rows)))
-    if kept:
-        columns = heads("release", "judge", "#cosine", "#random pairs", "#nearest in the pool")
-        caption = "Mean cosine of a text and its stand-in, by a judge without part in the release."
-        tables.append(Table("", caption, columns, tuple(kept)))
-    return tables
+def label_table(report: Evaluation) -> Table:
+    """Every classifier: which texts it has studied, and whose labels it names."""
+    rows: list[list[Cell | str]] = []
+    for result in (report.before, *report.settings):
+        for each in result.of(LABELS):
+            base = report.before.score(TRUE, TRUE, each.name)
+            left = "-" if result is report.before else _left(each, base)
+            name = TRUE if result is report.before else result.name
+            rows.append([name, each.scenario, each.attacker, each.name, _f1(each), left])
+    names = ("texts", "labels of", "learned from", "classifier", "#F1", "#of original")
+    if not rows:
+        return table(names, [])
+    first = report.before.of(LABELS)[0]
+    unseen = f"; {first.strangers:,} left out, for no training text has their label"
+    caption = (
+        f"{counted(first.known, 'text')} to train on, {first.attacked:,} to score, "
+        f"{report.facts.labels:,} labels, guessing: {first.chance:.3f}"
+        + unseen
+        * bool(first.strangers)
+    )
+    return table(names, rows, caption=f"{caption}.")
+
+
+def meaning_table(report: Evaluation) -> Table:
+    """How far texts moved, how many words stayed, and what a judge of meaning says."""
+    rows = [
+        [result.name, *_found(m, ".1%" if m.name == "words unchanged" else ".2f", m.name)]
+        for result in report.settings
+        for m in result.of(MEANING)
+    ]
+    return table(("texts", "measure", "of what", "#value", "#by chance"), rows)
 
 
 def facts_table(report: Evaluation) -> Table:
@@ -237,9 +231,37 @@ def facts_table(report: Evaluation) -> Table:
         ("labels", facts.labels, ""),
         ("texts without a label", facts.without_label, "take part in attacks alone"),
     ]
-    return plain_table(
-        ("what", "#count", "rule"), [(name, f"{count:,}", rule) for name, count, rule in lines]
+    rows = [(name, f"{count:,}", rule) for name, count, rule in lines]
+    return table(("what", "#count", "rule"), rows)
+
+
+def tuning_table(found: Tuning) -> Table:
+    """Every setting in the order measured, and the choice on the half that judged it."""
+    tried = [
+        (trial, "chosen" if trial is found.chosen else trial.worthless) for trial in found.trials
+    ]
+    if found.judged is not None:
+        tried.append((found.judged, found.refused or "on the other half"))
+    rows: list[list[Cell | str]] = [
+        [
+            trial.spec.name,
+            _interval(trial.attack.accuracy, ".1%"),
+            _f1(trial.score),
+            f"{trial.utility:.1%}",
+            *(_f1(trial.taught(studied)) for studied in (PUBLIC, RELEASED, BOTH)),
+            said,
+        ]
+        for trial, said in tried
+    ]
+    first = found.trials[0]
+    caption = (
+        f"Guessing: {first.attack.chance:.1%} of the authors, F1 {first.score.chance:.3f}. F1, "
+        "then what original texts' labels are learned from: the public texts alone, the release "
+        "and both."
     )
+    names = ("setting", "#attack", "#F1", "#utility left", "#public alone", "#release", "#both", "")
+    lead = [place for place, (trial, _) in enumerate(tried) if trial is found.chosen]
+    return table(names, rows, caption=caption, lead=lead)
 
 
 def family(name: str) -> str:
@@ -247,59 +269,28 @@ def family(name: str) -> str:
     return ", ".join(part for part in name.split(", ") if not part.startswith("epsilon "))
 
 
-def _attack_row(name: str, found: Measurement, base: Measurement | None, *, lead: bool) -> TableRow:
-    left = None if base is None else relative(found.accuracy.mean, base.accuracy.mean)
-    return row(
-        found.attack,
-        name,
-        "-" if found is base else found.attacker,
-        _interval(found.accuracy, ".1%"),
-        Cell("-" if found is base or left is None else f"{left:.0%}", True),
-        _interval(found.f1, ".3f"),
-        lead=lead,
-    )
+def _others(result: SettingResult) -> list[Measurement]:
+    return result.of("reading", "repetition", "singling out", "linking", "inference")
 
 
-def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> TableRow:
-    left = relative(found.f1.mean, base.f1.mean)
-    kind = "released texts" if found.analyst == ADAPTIVE else "original texts"
-    return row(
-        found.model,
-        name,
-        kind,
-        _interval(found.accuracy, ".1%"),
-        _interval(found.precision, ".3f"),
-        _interval(found.recall, ".3f"),
-        _interval(found.f1, ".3f"),
-        Cell("-" if found is base or left is None else f"{left:.0%}", True),
-        lead=found is not base and found.analyst == ADAPTIVE,
-    )
+def _found(each: Measurement, form: str, name: str = "") -> list[Cell | str]:
+    without = "-" if each.chance is None else f"{each.chance:{form}}"
+    by_chance = Cell(without, True, each.by_chance if each.chance is not None else "")
+    return [name or each.attack, each.scenario, _interval(each.accuracy, form), by_chance]
 
 
-def _interval(value: Interval | None, form: str) -> Cell:
-    if value is None:
-        return Cell("-", True)
+def _left(found: Measurement, base: Measurement | None) -> str:
+    """What is left of a score: after / before; nothing where there was nothing."""
+    if base is None or base.accuracy.mean <= 0:
+        return "-"
+    return f"{found.accuracy.mean / base.accuracy.mean:.0%}"
+
+
+def _f1(found: Measurement | None) -> Cell:
+    return Cell(NOT_MEASURED, True) if found is None else _interval(found.accuracy, ".3f")
+
+
+def _interval(value: Interval, form: str) -> Cell:
     known = value.low is not None and value.high is not None
     ends = f"{value.low:{form}} to {value.high:{form}}" if known else ""
     return Cell(f"{value.mean:{form}}", True, ends)
-
-
-def heads(*names: str) -> tuple[Cell, ...]:
-    """The heads of columns; those that begin with # stand over numbers."""
-    return tuple(Cell(name.removeprefix("#"), name.startswith("#")) for name in names)
-
-
-def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Texts in columns with these :func:`heads`."""
-    columns = heads(*names)
-    cells = [
-        tuple(Cell(text, head.number) for head, text in zip(columns, row, strict=True))
-        for row in rows
-    ]
-    return Table("", "", columns, tuple(map(TableRow, cells)))
-
-
-def _scenario(name: str) -> str:
-    if name == "all":
-        return "all authors"
-    return f"the {name.split('-')[1]} with most training texts"
