@@ -141,7 +141,7 @@ class Entry:
 
     def has(self, parameter: str) -> bool:
         """Whether it has a parameter of this name."""
-        return any(known.name == parameter for known in self.parameters)
+        return parameter in [known.name for known in self.parameters]
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """A checked value for every parameter: the given ones, defaults for the rest.
@@ -149,9 +149,10 @@ class Entry:
         >>> find("mahalanobis").complete({})
         {'lam': 0.5}
         """
+        names = [p.name for p in self.parameters]
         for name in given:
-            if not self.has(name):
-                known = ", ".join(("epsilon", *(p.name for p in self.parameters)))
+            if name not in names:
+                known = ", ".join(("epsilon", *names))
                 raise ParameterError(f"{self.name} has no parameter {name}; it takes {known}")
         return {p.name: p.checked(given.get(p.name, p.default)) for p in self.parameters}
 
@@ -245,7 +246,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.DISCRETE,
             "at most epsilon between any two words; near words have e^epsilon times their weight",
             "docs/staircase.md",
-            "inkblur.mechanisms.staircase.by_label:make_staircase",
+            "inkblur.mechanisms.staircase.mechanism:make_staircase",
             (
                 Parameter(
                     "tau",

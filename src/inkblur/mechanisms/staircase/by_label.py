@@ -26,7 +26,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding, PublicCounts
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.mechanism import Staircase, TwoSteps
+from inkblur.mechanisms.staircase.mechanism import TwoSteps
 from inkblur.mechanisms.staircase.units import (
     MOST_EPSILON,
     Draw,
@@ -36,7 +36,7 @@ from inkblur.mechanisms.staircase.units import (
     word_units,
 )
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Array, Ids
+from inkblur.types import NULL_ID, Array, Ids, positive
 
 _ROWS = 1 << 14  # words whose log-odds are held at a time
 
@@ -158,7 +158,8 @@ class ClassStaircase(TwoSteps):
     def __init__(
         self, embedding: Embedding, *, epsilon: float, frequency_power: float | None = None
     ) -> None:
-        super().__init__(embedding, epsilon=epsilon)
+        super().__init__(embedding)
+        self.epsilon = positive(epsilon, "epsilon")
         power = 0.0 if frequency_power is None else frequency_power
         self.frequency_power = checked_power(power) / 16
         classes = word_classes(embedding)
@@ -203,22 +204,3 @@ class ClassStaircase(TwoSteps):
 
 def _made_again(embedding: Embedding, epsilon: float, power: float) -> ClassStaircase:
     return ClassStaircase(embedding, epsilon=epsilon, frequency_power=power)
-
-
-def make_staircase(
-    embedding: Embedding,
-    *,
-    epsilon: float,
-    tau: float | None = None,
-    frequency_power: float | None = None,
-    near: str = "vector",
-) -> TwoSteps:
-    """A `Staircase`; with `near="label"` a `ClassStaircase`."""
-    if near == "vector":
-        return Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=frequency_power)
-    if tau is not None:
-        raise ParameterError(
-            '`near="label"` has no tau: near are all words of a label, each with the same mass; '
-            "leave out `tau=`"
-        )
-    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=frequency_power)

@@ -62,9 +62,7 @@ class TwoSteps(DiscreteMechanism):
     width = 1  # random numbers of 64 bits a word
     units: WordUnits  # c(y): units that each word owns, (words,)
 
-    def __init__(self, embedding: Embedding, *, epsilon: float) -> None:
-        super().__init__(embedding)
-        self.epsilon = positive(epsilon, "epsilon")
+    epsilon: float
 
     def _begin(self, steps: Steps, units: WordUnits, setting: str, instead: str) -> None:
         """Take the steps and what each word owns, and state what a draw loses at most."""
@@ -153,7 +151,8 @@ class Staircase(TwoSteps):
         frequency_power: float | None = None,
         cache: Path | str | None = "",
     ) -> None:
-        super().__init__(embedding, epsilon=epsilon)
+        super().__init__(embedding)
+        self.epsilon = positive(epsilon, "epsilon")
         if tau is not None:
             tau = inner_fraction(tau, "tau")
         if frequency_power is not None:
@@ -186,14 +185,9 @@ class Staircase(TwoSteps):
     @cached_property
     def spec(self) -> str:
         """Names the units, the steps and the order too: bits must never choose in two ways."""
-        return f"{super().spec} {self._setting} draw=1"
-
-    @cached_property
-    def _setting(self) -> str:
-        """What the near sets are made from, beside the vectors."""
         units = hashlib.sha256(self.units.astype("<i8").data).hexdigest()
-        steps = self.steps
-        return f"{self.nearness.value} a={steps.high} b={steps.low} T={steps.near} units={units}"
+        steps = f"a={self.steps.high} b={self.steps.low} T={self.steps.near}"
+        return f"{super().spec} {self.nearness.value} {steps} units={units} draw=1"
 
     @property
     def nbytes(self) -> int:
@@ -211,7 +205,7 @@ class Staircase(TwoSteps):
     def _prepare(self, wanted: Ids) -> None:
         words, sets = len(self.embedding), self._sets
         folder = self._folder if words > _SMALL else None
-        key = f"{self.embedding.sha256} {self._setting}" + " bits" * sets.as_bits
+        key = self.spec + " bits" * sets.as_bits
         everyone = np.arange(words)
         if folder is not None and not self._looked:
             self._looked = True
@@ -262,3 +256,24 @@ class Staircase(TwoSteps):
 
 def _made_again(embedding: Embedding, parameters: dict[str, Any], folder: Path | None) -> Staircase:
     return Staircase(embedding, cache=folder, **parameters)
+
+
+def make_staircase(
+    embedding: Embedding,
+    *,
+    epsilon: float,
+    tau: float | None = None,
+    frequency_power: float | None = None,
+    near: str = "vector",
+) -> TwoSteps:
+    """A `Staircase`; with `near="label"` a `ClassStaircase`."""
+    if near == "vector":
+        return Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=frequency_power)
+    from inkblur.mechanisms.staircase.by_label import ClassStaircase
+
+    if tau is not None:
+        raise ParameterError(
+            '`near="label"` has no tau: near are all words of a label, each with the same mass; '
+            "leave out `tau=`"
+        )
+    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=frequency_power)

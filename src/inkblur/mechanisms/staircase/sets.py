@@ -15,7 +15,6 @@ import importlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,18 +40,14 @@ class UnsoundSets(ValueError):
     """Sets that the guarantee cannot rest on; the message says why."""
 
 
-@cache
-def _extension() -> Any:
-    try:
-        extension = importlib.import_module("inkblur.mechanisms.staircase._staircase")
-    except ImportError:
-        return None
-    return extension if hasattr(extension, "near_bits") else None  # else built from older sources
-
-
 def kernel() -> Any:
     """The C++ extension: the same sets and words, sooner. None where NumPy serves."""
-    return None if PLAIN_VARIABLE in os.environ else _extension()
+    if PLAIN_VARIABLE in os.environ:
+        return None
+    try:
+        return importlib.import_module("inkblur.mechanisms.staircase._staircase")
+    except ImportError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +85,7 @@ class AsIds:
     def __init__(self, units: WordUnits) -> None:
         self._units = units
         self.empty = np.empty(0, np.min_scalar_type(len(units) - 1))
+        self.entry_bytes = self.empty.itemsize
 
     def built(self, grid: Grid, words: Ids, near: int) -> Part:
         """The sets of these words."""
@@ -152,6 +148,7 @@ class AsBits:
     def __init__(self, units: WordUnits) -> None:
         self._units = units
         self.empty = np.empty((0, -(-len(units) // _BLOCK)), np.uint64)
+        self.entry_bytes = 8 * self.empty.shape[1]
 
     def built(self, grid: Grid, words: Ids, near: int) -> Part:
         """See :class:`AsIds`."""
@@ -224,10 +221,6 @@ def shorter_as_bits(tau: float, words: int) -> bool:
     return bool(2 * tau * np.min_scalar_type(words - 1).itemsize > 1 / 8)
 
 
-def _row_bytes(entries: Entries) -> int:
-    return entries.itemsize * int(np.prod(entries.shape[1:], dtype=np.int64))
-
-
 class NearSets:
     """The sets of some words or all, ready to draw from. Threads may draw while another adds."""
 
@@ -238,10 +231,9 @@ class NearSets:
         self.as_bits = shorter_as_bits(near / int(units.sum()), words)
         self._layout: AsIds | AsBits = AsBits(units) if self.as_bits else AsIds(units)
         empty, most = self._layout.empty, words if self.as_bits else words**2
+        count = min(room // self._layout.entry_bytes, most)
         # Memory that is not written to is not taken.
-        self._store = np.empty(
-            (min(room // _row_bytes(empty), most), *empty.shape[1:]), empty.dtype
-        )
+        self._store = np.empty((count, *empty.shape[1:]), empty.dtype)
         self.tables = self._no_tables()
 
     def _no_tables(self) -> Tables:
@@ -269,7 +261,7 @@ class NearSets:
         pieces = (ids[start : start + step] for start in range(0, len(ids), step))
         lengths: list[NDArray[Any]] = [np.empty(0, np.int64)]
         last: list[NDArray[Any]] = [np.empty(0, np.int32)]
-        entries, end = layout.empty.copy(), 0
+        entries, end = np.empty((len(ids), *layout.empty.shape[1:]), layout.empty.dtype), 0
         with one_thread(), ThreadPoolExecutor(processors()) as pool:
             # Each copied as it comes: all of them twice would be much.
             for part in pool.map(lambda some: layout.built(grid, some, self.near), pieces):
@@ -332,7 +324,7 @@ class NearSets:
         """The sets of all words from a file, not checked; None where its length is wrong."""
         words, empty = len(self.units), self._layout.empty
         kind, head = empty.dtype.newbyteorder("<"), 16 * words
-        if len(body) < head or (len(body) - head) % _row_bytes(empty):
+        if len(body) < head or (len(body) - head) % self._layout.entry_bytes:
             return None
         numbers = np.frombuffer(body, dtype="<i8", count=2 * words)
         entries = np.frombuffer(body, dtype=kind, offset=head).reshape(-1, *empty.shape[1:])

@@ -4,11 +4,11 @@ They are stored for the whole vocabulary or not at all: which words a text has i
 business. A file that is damaged, stale or belongs to something else is ignored and written anew.
 What the guarantee rests on is not taken on trust: `NearSets.add` checks it in whatever is read.
 
-Sets of all words take up to 402 MB for the bundled words, and about a minute on two processors to
-make again. So they are kept, and mapped, not copied: the system may drop their pages and read them
-again. A file is replaced as a whole and never written to, so what was mapped stays as it was
-checked. Those that were not used for the longest time make room for new ones, and a line says what
-was kept where: nobody asked for files of this size.
+Sets of all words take up to 402 MB for the bundled words, and up to two minutes on two busy
+processors to make again. So they are kept, and mapped, not copied: the system may drop their pages
+and read them again. A file is replaced as a whole and never written to, so what was mapped stays as
+it was checked. Those that were not used for the longest time make room for new ones, and a line
+says what was kept where: nobody asked for files of this size.
 """
 
 from __future__ import annotations
