@@ -31,12 +31,11 @@ from inkblur.files.run import no_collection
 from inkblur.files.summary import Fate, stated, warning_lines
 from inkblur.files.worker_pool import each_search, search_with
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
-from inkblur.ledger import Budget, Ledger, open_ledger
+from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.release import (
     ROWS,
-    Account,
     Checked,
     Drawn,
     Limits,
@@ -211,10 +210,8 @@ class ReleasePlan:
         """Charge a batch before anything is drawn: what would exceed a budget, in sentences; some
         of them where they are many.
         """
-        release = self._release()
-        checked, _ = self._checked(batch, release)
-        assert release.account is not None
-        return [over.sentence() for _, over in release.account.charge([checked])][:_NAMED]
+        checked, _ = self._checked(batch, self._release())
+        return [over.sentence() for _, over in checked.stream.reserve(checked)][:_NAMED]
 
     def confirm(self) -> None:
         """The output exists. An engine that is lazy never says so: what it released then stays
@@ -278,7 +275,7 @@ class ReleasePlan:
         """What is sent to a worker: no connection."""
         return {name: value for name, value in self.__dict__.items() if name != "_ledgers"}
 
-    def _account(self) -> Account:
+    def _account(self) -> ReleaseAccount:
         account = self._release().account
         assert account is not None
         return account

@@ -47,6 +47,7 @@ _FEWEST_ROWS = 20  # by which a column is said to differ nearly everywhere
 _FEWEST_LETTERS = 8  # of a text whose repetition in another column is no accident
 _CARRIED = 200  # texts of the files before that are looked at with the next
 _NAMED = 20  # records over budget that an error names
+_UNLIMITED = Budget()
 COUNTED = "according to the ledger"
 
 
@@ -96,7 +97,7 @@ class Release:
     privatizer: Any  # an AnyPrivatizer
     rng: Rng
     spec: ReleaseSpec | None = None  # resolved
-    account: Account | None = None  # None: nobody counts
+    account: ReleaseAccount | None = None  # None: nobody counts
     caller: str = ""  # whose records and people these are, where several share a ledger
 
     def for_caller(self, caller: str) -> Release:
@@ -181,44 +182,41 @@ class Release:
         opened = place if isinstance(place, Ledger) else open_ledger(place)
         try:
             described["file"] = opened.file_fingerprint(source)
-            with self.opened(opened, **described) as own:
-                account = Account(own, self, budget)
+            with self.opened(opened, budget, **described) as account:
                 yield replace(self, account=account)
-                own.about_to_show()  # what fails from here on fails after the output was complete
-                own.confirm()
-                if account.replayed and described["file"] is not None:
-                    opened.confirm_repeated(own.release)
+                account.about_to_show()  # what fails from here on fails after all was written
+                account.confirm()
+                if account.so_far.replayed and described["file"] is not None:
+                    opened.confirm_repeated(account.release)
         finally:
             if opened is not place:
                 opened.close()
 
     def resumed(self, ledger: Ledger, begun: str, budget: Budget) -> Release:
         """The release with the account that another process has begun."""
-        key = ledger.key_fingerprint(self.rng.fingerprint())
-        own = ledger.continue_release(
-            begun, draw=self._draw(key), caller=self.caller, unbounded=bool(self.unbounded)
-        )
-        return replace(self, account=Account(own, self, budget))
+        account = ledger.continue_release(begun, **self._account(ledger), budget=budget)
+        return replace(self, account=account)
 
-    def opened(self, ledger: Ledger, **described: Any) -> ReleaseAccount:
+    def opened(
+        self, ledger: Ledger, budget: Budget = _UNLIMITED, **described: Any
+    ) -> ReleaseAccount:
         """An entry of its own in a ledger; it holds the spec, and what is `described`."""
         spec = self.resolved
-        promised, key = self.promised, ledger.key_fingerprint(self.rng.fingerprint())
         description = {
             "spec": spec.to_json(),
             "embedding": spec.embedding_sha256,
-            "guarantee": promised.to_json(),
-            "key": key,
+            "guarantee": self.promised.to_json(),
+            "key": ledger.key_fingerprint(self.rng.fingerprint()),
             **({"caller": self.caller} if self.caller else {}),
             **described,
         }
-        return ledger.open_release(
-            description, draw=self._draw(key), caller=self.caller, unbounded=self.unbounded
-        )
+        return ledger.open_release(description, **self._account(ledger), budget=budget)
 
-    def _draw(self, key: str) -> str:
-        """All that a draw depends on besides record and content."""
-        return f"{key} {self.privatizer.spec}"
+    def _account(self, ledger: Ledger) -> dict[str, str]:
+        """Whose account it is, and all that a draw depends on besides record and content."""
+        key = ledger.key_fingerprint(self.rng.fingerprint())
+        draw = f"{key} {self.privatizer.spec}"
+        return {"draw": draw, "caller": self.caller, "unbounded": self.unbounded}
 
     def about_to_show(self) -> None:
         """Output may be visible from here on: what was charged stays spent."""
@@ -231,7 +229,7 @@ class Release:
         if not promised.private:
             return promised
         return promised.revealing(
-            NOBODY_COUNTS if self.account is None else self.account.sentence()
+            NOBODY_COUNTS if self.account is None else _spent_so_far(self.account)
         )
 
 
@@ -306,11 +304,8 @@ class Stream:
         """Enter batches in the ledger, all or none of them: what is drawn may be shown then. A
         draw that was charged before, by this release or under the same key, costs nothing.
         """
-        account = self.release.account
-        if account is not None:
-            exceeded = account.charge(parts)
-            if exceeded:
-                raise over_budget(*_said(exceeded))
+        if exceeded := self.reserve(*parts):
+            raise over_budget(*_said(exceeded))
         for part in parts:
             if isinstance(part, Drawn):
                 part.count(self)
@@ -321,12 +316,24 @@ class Stream:
         all that is over budget.
         """
         account = self.release.account
+        limited = account is not None and bool(account.budget)
         exceeded: list[tuple[str, Exceeded]] = []
         for checked in self.check_all(batches):
-            if account is not None and account.budget:
-                exceeded += account.charge([checked])
+            if limited:
+                exceeded += self.reserve(checked)
         if exceeded:
             raise over_budget(*_said(exceeded))
+
+    def reserve(self, *parts: Checked | Drawn) -> list[tuple[str, Exceeded]]:
+        """Enter batches, all or none; what would exceed a budget, and where it stands."""
+        account = self.release.account
+        if account is None:
+            return []
+        result = account.charge([charge for part in parts for charge in _charges(part)])
+        if not result.exceeded:
+            return []
+        places = [record.place for part in map(_of, parts) for record in part.batch.records]
+        return [(places[over.position], over) for over in result.exceeded]
 
     def begin(self, name: str) -> None:
         """The next batches are of this file: its first rows are looked at as well."""
@@ -512,128 +519,56 @@ def draw_records(
     return BatchRelease(tuple(texts), counts, tuple(words), tuple(bases))
 
 
-class Account:
-    """A release's account in the ledger: what each record will have spent is there before anyone
-    sees what came out.
-    """
-
-    def __init__(self, own: ReleaseAccount, release: Release, budget: Budget) -> None:
-        self._own, self.budget = own, budget
-        self._loss, self._unbounded = release.loss, release.unbounded
-        self._most_spent = self._most_of_a_person = self._most_releases = 0
-        self._earlier = False  # one of these records was released without a bound before
-        self.replayed = 0  # texts that were released before with the same words, and cost nothing
-
-    @property
-    def release(self) -> str:
-        """Its name in the ledger."""
-        return self._own.release
-
-    def about_to_show(self) -> None:
-        """Output may be visible from here on: what was charged stays spent."""
-        self._own.about_to_show()
-
-    def confirm(self) -> None:
-        """The output exists."""
-        self._own.confirm()
-
-    def void(self) -> None:
-        """No byte of the output was visible to anyone: what was charged is free again."""
-        self._own.void()
-
-    def charge(self, parts: Sequence[Checked | Drawn]) -> list[tuple[str, Exceeded]]:
-        """Charge batches, all or none; what would exceed a budget, and where it stands."""
-        charges = [charge for part in parts for charge in self._charges(part)]
-        result = self._own.charge(charges, self.budget)
-        self._most_spent = max(self._most_spent, result.most_spent)
-        self._most_of_a_person = max(self._most_of_a_person, result.most_of_a_person)
-        self._most_releases = max(self._most_releases, result.most_releases)
-        self._earlier |= result.unbounded
-        self.replayed += result.replayed
-        if not result.exceeded:
-            return []
-        records = [
-            (record.place, record.id if part.rows is None else part.rows[place // part.batch.width])
-            for part in map(_of, parts)
-            for place, record in enumerate(part.batch.records)
-        ]
-        found = ((*records[over.position], over) for over in result.exceeded)
-        return [(place, replace(over, id=name)) for place, name, over in found]
-
-    def _charges(self, part: Checked | Drawn) -> Iterator[Charge]:
-        checked = _of(part)
-        batch, columns, made = (
-            checked.batch,
-            checked.stream.columns,
-            checked.stream.release.privatizer,
+def _charges(part: Checked | Drawn) -> Iterator[Charge]:
+    """What a batch costs, a charge a text."""
+    checked = _of(part)
+    batch, stream = checked.batch, checked.stream
+    release, names = stream.release, stream.columns.texts
+    if isinstance(part, Drawn):
+        draws, bases = part.draws, part.bases
+    else:
+        reading = release.privatizer.read(batch.texts)
+        draws, bases = reading.draws, reading.bases
+    if release.privatizer.bound and release.account is not None and release.account.budget:
+        # What places a text may differ when it is drawn: no draw of another release repeats it.
+        bases = (release.account.release,) * len(bases)
+    loss = release.loss
+    amounts = {count: micros(loss, count) for count in set(draws)}
+    for place, (record, count, base) in enumerate(zip(batch.records, draws, bases, strict=True)):
+        row, column = divmod(place, batch.width)
+        yield Charge(
+            record.id if checked.rows is None else checked.rows[row],
+            names[column],
+            record.text,
+            count,
+            amounts[count],
+            record.person,
+            record.id + base if batch.width > 1 else base,
+            checked.rows is not None,
         )
-        if isinstance(part, Drawn):
-            draws, bases = part.draws, part.bases
-        else:
-            reading = made.read(batch.texts)
-            draws, bases = reading.draws, reading.bases
-        if made.bound and self.budget:
-            # What places a text may differ when it is drawn: no draw of another release repeats it.
-            bases = (self.release,) * len(bases)
-        amounts = {count: micros(self._loss, count) for count in set(draws)}
-        for place, (record, count, base) in enumerate(
-            zip(batch.records, draws, bases, strict=True)
-        ):
-            row, column = divmod(place, batch.width)
-            yield Charge(
-                record.id if checked.rows is None else checked.rows[row],
-                columns.texts[column],
-                record.text,
-                count,
-                amounts[count],
-                record.person,
-                record.id + base if batch.width > 1 else base,
-                checked.rows is not None,
-            )
-
-    def sentence(self) -> str:
-        """The account so far, for the guarantee: the text that was released most often decides."""
-        times = self._most_releases
-        so_far = (
-            "this is the first recorded release of these texts"
-            if times <= 1
-            else f"one of these texts has now been released {times:,} times"
-        )
-        of_people = (
-            f", of a person at most {shown(self._most_of_a_person)}"
-            if self._most_of_a_person
-            else ""
-        )
-        if why := self.unbounded:
-            return (
-                f"{COUNTED}, {so_far}, and no bound holds for the total loss of a record: {why}. "
-                f"The draws alone come to at most {shown(self._most_spent)} of a record{of_people}"
-            )
-        return (
-            f"{COUNTED}, {so_far}, and the total loss between any two texts of one size is now at "
-            f"most {shown(self._most_spent)} of a record{of_people}"
-        )
-
-    @property
-    def unbounded(self) -> str:
-        """Why no bound holds for the total loss of a record; empty where one does."""
-        earlier = "an earlier release of one of them has no finite loss" if self._earlier else ""
-        return self._unbounded or earlier
-
-    def to_json(self) -> dict[str, Any]:
-        """For the report."""
-        return {
-            "release": self.release,
-            "most_releases_of_a_record": self._most_releases,
-            "largest_loss_of_a_record": self._most_spent / UNIT,
-            "largest_loss_of_a_person": self._most_of_a_person / UNIT,
-            "unbounded": self.unbounded,
-            "replayed": self.replayed,
-        }
 
 
 def _of(part: Checked | Drawn) -> Checked:
     return part.checked if isinstance(part, Drawn) else part
+
+
+def _spent_so_far(account: ReleaseAccount) -> str:
+    """The account, for the guarantee: the text that was released most often decides."""
+    so_far, times = account.so_far, account.so_far.most_releases
+    which = (
+        "this is the first recorded release of these texts"
+        if times <= 1
+        else f"one of these texts has now been released {times:,} times"
+    )
+    most = f"at most {shown(so_far.most_spent)} of a record" + (
+        f", of a person at most {shown(so_far.most_of_a_person)}" if so_far.most_of_a_person else ""
+    )
+    if why := account.endless:
+        return (
+            f"{COUNTED}, {which}, and no bound holds for the total loss of a record: {why}. The "
+            f"draws alone come to {most}"
+        )
+    return f"{COUNTED}, {which}, and the total loss between any two texts of one size is now {most}"
 
 
 def over_budget(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from inkblur.ledger.secret import VARIABLE, secret_beside, secret_from_environment
-from inkblur.ledger.store import MIGRATIONS, PostgresStore, SqliteStore, migrate
+from inkblur.ledger.store import PostgresStore, SqliteStore
 
 
 def postgres_programs() -> Path | None:
@@ -61,21 +61,106 @@ def fresh_secret() -> dict[str, str]:
     return {**os.environ, VARIABLE: secrets.token_hex(32)}
 
 
+# What versions 1 to 3 did to a store, each after the one before.
+EARLIER: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE entry (
+            number BIGINT PRIMARY KEY,
+            release TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('open', 'charge', 'confirm', 'void')),
+            written TEXT NOT NULL,
+            body TEXT NOT NULL,
+            charges BIGINT NOT NULL,
+            hash {bytes} NOT NULL)""",
+        """CREATE TABLE charge (
+            number {key},
+            entry BIGINT NOT NULL REFERENCES entry (number),
+            release TEXT NOT NULL,
+            space TEXT NOT NULL,
+            id {bytes} NOT NULL,
+            content {bytes} NOT NULL,
+            person {bytes},
+            draw {bytes} NOT NULL,
+            words BIGINT NOT NULL CHECK (words >= 0),
+            amount BIGINT NOT NULL CHECK (amount >= 0))""",
+        "CREATE INDEX charge_id ON charge (id)",
+        "CREATE INDEX charge_content ON charge (content)",
+        "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
+    ),
+    (  # what all charges of an entry share is kept with the entry, once
+        "ALTER TABLE entry ADD COLUMN space TEXT",
+        """UPDATE entry SET space = kept.space FROM
+            (SELECT entry AS number, MIN(space) AS space FROM charge GROUP BY entry) AS kept
+            WHERE kept.number = entry.number""",
+        "CREATE INDEX entry_release ON entry (release, kind)",
+        "ALTER TABLE charge RENAME TO charge_before",
+        "DROP INDEX charge_id",
+        "DROP INDEX charge_content",
+        "DROP INDEX charge_person",
+        """CREATE TABLE charge (
+            number {plain_key},
+            entry BIGINT NOT NULL,
+            id {bytes} NOT NULL,
+            content {bytes} NOT NULL,
+            person {bytes},
+            draw {bytes} NOT NULL,
+            words BIGINT NOT NULL CHECK (words >= 0),
+            amount BIGINT NOT NULL CHECK (amount >= 0))""",
+        """INSERT INTO charge (entry, id, content, person, draw, words, amount)
+            SELECT entry, id, content, person, draw, words, amount FROM charge_before
+            ORDER BY number""",
+        "DROP TABLE charge_before",
+        "CREATE INDEX charge_id ON charge (id)",
+        "CREATE INDEX charge_content ON charge (content)",
+        "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
+    ),
+    (  # sums of what was charged often, and indexes that find what one release was charged
+        """CREATE TABLE spent (
+            space TEXT NOT NULL,
+            name {bytes} NOT NULL,
+            amount TEXT NOT NULL,
+            releases BIGINT NOT NULL,
+            PRIMARY KEY (name, space))""",
+        "DROP INDEX charge_id",
+        "DROP INDEX charge_content",
+        "DROP INDEX charge_person",
+        "CREATE INDEX charge_id ON charge (id, entry)",
+        "CREATE INDEX charge_content ON charge (content, entry)",
+        "CREATE INDEX charge_person ON charge (person, entry) WHERE person IS NOT NULL",
+    ),
+)
+
+
 Old = tuple[str, str, str, str, str, int]  # space, id, content, person, draw, micro-units
 
 
 def write_first_version(
-    place: str, charges: list[Old], spec: dict[str, object] | None = None
+    place: str, charges: list[Old], spec: dict[str, object] | None = None, version: int = 1
 ) -> None:
-    """A ledger as version 1 wrote it, with its own statements: a release for each charge."""
+    """A ledger as version 1 wrote it, with its own statements, a release for each charge; and as a
+    later version opened it.
+    """
     url = place.startswith("postgresql")
     store = PostgresStore(place) if url else SqliteStore(Path(place))
-    migrate(store, MIGRATIONS[:1])
+    keys = {
+        "key": "BIGSERIAL PRIMARY KEY" if url else "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "plain_key": "BIGSERIAL PRIMARY KEY" if url else "INTEGER PRIMARY KEY",
+    }
+
+    def run(statements: tuple[str, ...]) -> None:
+        for statement in statements:
+            for name, words in keys.items():
+                statement = statement.replace(f"{{{name}}}", words)
+            store.run(statement)
+
+    run(EARLIER[0])
     secret = secret_from_environment() or secret_beside(Path(place).with_name("first.db"))
     if not url:
         Path(place).with_name("first.db.secret").rename(f"{place}.secret")
     check = secret.hash("check", "inkblur ledger").hex()
     store.run("INSERT INTO about VALUES ('check', ?)", (check,))
+    store.run("INSERT INTO about VALUES ('version', ?)", (str(version),))
     before, number = b"\0" * 32, 0
     for turn, (space, id, content, person, draw, amount) in enumerate(charges):
         release = f"r{turn}"
@@ -105,4 +190,6 @@ def write_first_version(
                     "amount) VALUES (?, ?, ?, ?, ?, ?, ?, 10, ?)",
                     (number, release, space, *row, amount),
                 )
+    for statements in EARLIER[1:version]:
+        run(statements)
     store.close()

@@ -1,6 +1,6 @@
 """What was spent: an append-only account of releases, in SQLite or PostgreSQL."""
 
-from inkblur.ledger.account import ReleaseAccount
+from inkblur.ledger.accountant import ReleaseAccount
 from inkblur.ledger.events import Budget, Charge, Charged, Exceeded, Spent, micros, owned
 from inkblur.ledger.ledger import Ledger, ledger_files, open_ledger
 

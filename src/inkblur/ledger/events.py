@@ -89,12 +89,23 @@ class Spent(NamedTuple):
 class Charged:
     """What a batch of charges came to: all were entered, or none if any is `exceeded`."""
 
-    exceeded: tuple[Exceeded, ...]
-    replayed: int  # charges that repeat an earlier draw and cost nothing
-    most_spent: int  # micro-units of the record that has spent most, this release included
-    most_of_a_person: int  # micro-units, of the person who has spent most
-    most_releases: int  # releases of the record that was released most often, this one included
-    unbounded: bool  # whether one of these records was released without a bound before
+    exceeded: tuple[Exceeded, ...] = ()
+    replayed: int = 0  # charges that repeat an earlier draw and cost nothing
+    most_spent: int = 0  # micro-units of the record that has spent most, this release included
+    most_of_a_person: int = 0  # micro-units, of the person who has spent most
+    most_releases: int = 0  # of the record that was released most often, this one included
+    unbounded: bool = False  # whether one of these records was released without a bound before
+
+    def joined(self, later: Charged) -> Charged:
+        """Of two batches of one release."""
+        return Charged(
+            (),
+            self.replayed + later.replayed,
+            max(self.most_spent, later.most_spent),
+            max(self.most_of_a_person, later.most_of_a_person),
+            max(self.most_releases, later.most_releases),
+            self.unbounded or later.unbounded,
+        )
 
 
 def owned(name: str, caller: str) -> str:

@@ -18,20 +18,22 @@ from pathlib import Path
 from typing import Any, Self
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.ledger.account import ReleaseAccount
-from inkblur.ledger.accountant import (
+from inkblur.ledger.accountant import ReleaseAccount
+from inkblur.ledger.balances import (
     legacy_spaces,
+    open_schema,
     read_spent,
     settle,
     wrong_balances,
 )
-from inkblur.ledger.events import ChargeRow, Spent, owned
+from inkblur.ledger.events import Budget, ChargeRow, Spent, owned
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
-from inkblur.ledger.store import CHARGE, SETTLED, PostgresStore, SqliteStore, Store, migrate
+from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store
 from inkblur.types import counted, positive
 
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _ANCHOR = re.compile("[0-9]{1,18}:[0-9a-f]{64}")
+_UNLIMITED = Budget()
 _START = b"\0" * 32  # what the first entry is chained to
 EntryFields = tuple[int, str, str, str, str]  # number, release, kind, when it was written, body
 
@@ -103,10 +105,7 @@ class Ledger:
         check = secret.hash("check", "inkblur ledger").hex()
         try:
             with store.transaction():  # one, because each is a write to the disk
-                version = store.version()
-                migrate(store)
-                if 0 < version < SETTLED:
-                    settle(store)
+                open_schema(store)
                 known = store.run("SELECT value FROM about WHERE name = 'check'")
                 if not known:
                     store.run("INSERT INTO about VALUES ('check', ?)", (check,))
@@ -151,6 +150,7 @@ class Ledger:
         draw: str,
         caller: str = "",
         unbounded: str = "",
+        budget: Budget = _UNLIMITED,
     ) -> ReleaseAccount:
         """Begin a release.
 
@@ -163,10 +163,18 @@ class Ledger:
         with self.store.transaction():
             why = {"unbounded": unbounded} if unbounded else {}
             self.append(release, "open", {**description, **why})
-        return ReleaseAccount(self, release, draw, caller, unbounded=bool(unbounded), first=True)
+        return ReleaseAccount(
+            self, release, draw, caller, unbounded=unbounded, budget=budget, first=True
+        )
 
     def continue_release(
-        self, release: str, *, draw: str, caller: str = "", unbounded: bool = False
+        self,
+        release: str,
+        *,
+        draw: str,
+        caller: str = "",
+        unbounded: str = "",
+        budget: Budget = _UNLIMITED,
     ) -> ReleaseAccount:
         """A release that was begun elsewhere, to charge more to it."""
         state = self.state_of(release)
@@ -177,7 +185,9 @@ class Ledger:
             )
         if state == "void":
             raise InputError("this release was given up: begin it again")
-        return ReleaseAccount(self, release, draw, caller, unbounded=unbounded, first=False)
+        return ReleaseAccount(
+            self, release, draw, caller, unbounded=unbounded, budget=budget, first=False
+        )
 
     def state_of(self, release: str) -> str | None:
         """reserved, confirmed or void; None where the ledger does not know it."""
@@ -186,11 +196,6 @@ class Ledger:
         if "open" not in kinds:
             return None
         return "void" if "void" in kinds else "confirmed" if "confirm" in kinds else "reserved"
-
-    def is_void(self, release: str) -> bool:
-        """Whether it was given up: nothing that is charged to it counts."""
-        found = "SELECT 1 FROM entry WHERE release = ? AND kind = 'void' LIMIT 1"
-        return bool(self.store.run(found, (release,)))
 
     def confirm(self, name: str) -> str:
         """Say that the output of a reserved release exists; `name` is how its name begins. For what

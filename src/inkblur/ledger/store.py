@@ -11,9 +11,10 @@ import sqlite3
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,111 +41,43 @@ _SETTINGS = (
     "wal_autocheckpoint = 8192",
 )
 
-# Version by version; a ledger is brought up to date when it is opened. {bytes}, {key} and the like
-# are the two stores' words for the same thing. Sums are text: they may pass 64 bits.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        """CREATE TABLE entry (
-            number BIGINT PRIMARY KEY,
-            release TEXT NOT NULL,
-            kind TEXT NOT NULL CHECK (kind IN ('open', 'charge', 'confirm', 'void')),
-            written TEXT NOT NULL,
-            body TEXT NOT NULL,
-            charges BIGINT NOT NULL,
-            hash {bytes} NOT NULL)""",
-        """CREATE TABLE charge (
-            number {key},
-            entry BIGINT NOT NULL REFERENCES entry (number),
-            release TEXT NOT NULL,
-            space TEXT NOT NULL,
-            id {bytes} NOT NULL,
-            content {bytes} NOT NULL,
-            person {bytes},
-            draw {bytes} NOT NULL,
-            words BIGINT NOT NULL CHECK (words >= 0),
-            amount BIGINT NOT NULL CHECK (amount >= 0))""",
-        "CREATE INDEX charge_id ON charge (id)",
-        "CREATE INDEX charge_content ON charge (content)",
-        "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
-    ),
-    (  # what all charges of an entry share is kept with the entry, once
-        "ALTER TABLE entry ADD COLUMN space TEXT",
-        """UPDATE entry SET space = kept.space FROM
-            (SELECT entry AS number, MIN(space) AS space FROM charge GROUP BY entry) AS kept
-            WHERE kept.number = entry.number""",
-        "CREATE INDEX entry_release ON entry (release, kind)",
-        "ALTER TABLE charge RENAME TO charge_before",
-        "DROP INDEX charge_id",
-        "DROP INDEX charge_content",
-        "DROP INDEX charge_person",
-        """CREATE TABLE charge (
-            number {plain_key},
-            entry BIGINT NOT NULL,
-            id {bytes} NOT NULL,
-            content {bytes} NOT NULL,
-            person {bytes},
-            draw {bytes} NOT NULL,
-            words BIGINT NOT NULL CHECK (words >= 0),
-            amount BIGINT NOT NULL CHECK (amount >= 0))""",
-        """INSERT INTO charge (entry, id, content, person, draw, words, amount)
-            SELECT entry, id, content, person, draw, words, amount FROM charge_before
-            ORDER BY number""",
-        "DROP TABLE charge_before",
-        "CREATE INDEX charge_id ON charge (id)",
-        "CREATE INDEX charge_content ON charge (content)",
-        "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
-    ),
-    (  # sums of what was charged often, and indexes that find what one release was charged
-        """CREATE TABLE spent (
-            space TEXT NOT NULL,
-            name {bytes} NOT NULL,
-            amount TEXT NOT NULL,
-            releases BIGINT NOT NULL,
-            PRIMARY KEY (name, space))""",
-        "DROP INDEX charge_id",
-        "DROP INDEX charge_content",
-        "DROP INDEX charge_person",
-        "CREATE INDEX charge_id ON charge (id, entry)",
-        "CREATE INDEX charge_content ON charge (content, entry)",
-        "CREATE INDEX charge_person ON charge (person, entry) WHERE person IS NOT NULL",
-    ),
-    (  # one currency: the balance of each record and person, and what it was in earlier versions
-        "DROP TABLE spent",
-        "DROP INDEX charge_id",
-        "DROP INDEX charge_content",
-        "DROP INDEX charge_person",
-        "CREATE INDEX charge_draw ON charge (id, draw)",
-        "CREATE INDEX charge_person ON charge (person, draw) WHERE person IS NOT NULL",
-        """CREATE TABLE balance (
-            name {bytes} PRIMARY KEY,
-            person BIGINT NOT NULL,
-            amount TEXT NOT NULL,
-            releases BIGINT NOT NULL,
-            unbounded BIGINT NOT NULL){rowless}""",
-        """CREATE TABLE legacy (
-            name {bytes} PRIMARY KEY,
-            amount TEXT NOT NULL,
-            releases BIGINT NOT NULL,
-            unbounded BIGINT NOT NULL){rowless}""",
-        "DROP INDEX entry_release",
-        "ALTER TABLE entry RENAME TO entry_before",
-        """CREATE TABLE entry (
-            number BIGINT PRIMARY KEY,
-            release TEXT NOT NULL,
-            kind TEXT NOT NULL CHECK (kind IN ('open', 'charge', 'confirm', 'void', 'convert')),
-            written TEXT NOT NULL,
-            body TEXT NOT NULL,
-            charges BIGINT NOT NULL,
-            hash {bytes} NOT NULL,
-            space TEXT)""",
-        "INSERT INTO entry SELECT number, release, kind, written, body, charges, hash, space "
-        "FROM entry_before",
-        "DROP TABLE entry_before",
-        "CREATE INDEX entry_release ON entry (release, kind)",
-    ),
+# {bytes} and {rowless} are the two stores' words for the same thing. Sums are text: they may pass
+# 64 bits.
+VERSION = 4
+SCHEMA = (
+    """CREATE TABLE entry (
+        number BIGINT PRIMARY KEY,
+        release TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('open', 'charge', 'confirm', 'void', 'convert')),
+        written TEXT NOT NULL,
+        body TEXT NOT NULL,
+        charges BIGINT NOT NULL,
+        hash {bytes} NOT NULL,
+        space TEXT)""",
+    """CREATE TABLE charge (
+        number {key},
+        entry BIGINT NOT NULL,
+        id {bytes} NOT NULL,
+        content {bytes} NOT NULL,
+        person {bytes},
+        draw {bytes} NOT NULL,
+        words BIGINT NOT NULL CHECK (words >= 0),
+        amount BIGINT NOT NULL CHECK (amount >= 0))""",
+    """CREATE TABLE balance (
+        name {bytes} PRIMARY KEY,
+        person BIGINT NOT NULL,
+        amount TEXT NOT NULL,
+        releases BIGINT NOT NULL,
+        unbounded BIGINT NOT NULL){rowless}""",
+    """CREATE TABLE legacy (
+        name {bytes} PRIMARY KEY,
+        amount TEXT NOT NULL,
+        releases BIGINT NOT NULL,
+        unbounded BIGINT NOT NULL){rowless}""",
+    "CREATE INDEX entry_release ON entry (release, kind)",
+    "CREATE INDEX charge_draw ON charge (id, draw)",
+    "CREATE INDEX charge_person ON charge (person, draw) WHERE person IS NOT NULL",
 )
-SETTLED = 4  # the version from which on there is one currency
 CHARGE = ("entry", "id", "content", "person", "draw", "words", "amount")  # columns, in order
 
 # SQLite is given many hashes, or many charges, as one value, and cuts it into pieces of one size:
@@ -154,29 +87,16 @@ _DRAWS = f"""{_PIECES.format(size=48)} SELECT substr(?, at, 16) AS id,
     substr(?, at + 16, 16) AS draw,
     nullif(substr(?, at + 32, 16), zeroblob(16)) AS person FROM piece"""
 _HASHES = f"{_PIECES.format(size=HASH_BYTES)} SELECT substr(?, at, {HASH_BYTES}) FROM piece"
-_NOBODY = bytes(HASH_BYTES)  # in a packed charge, in place of a person
-_TOGETHER = 1024  # charges; a value has at most a gigabyte
-_PACKED = b"%b%b%b%b%20d%20d"  # a charge: four hashes of 16 bytes, two numbers of 20 digits
-_INSERT = f"""INSERT INTO charge ({", ".join(CHARGE)})
-    {_PIECES.format(size=104).replace("?", ":count")} SELECT :entry,
-    substr(:all, at, 16), substr(:all, at + 16, 16),
-    nullif(substr(:all, at + 32, 16), zeroblob(16)),
-    substr(:all, at + 48, 16), CAST(substr(:all, at + 64, 20) AS INTEGER),
-    CAST(substr(:all, at + 84, 20) AS INTEGER) FROM piece"""
-
+_NOBODY = bytes(HASH_BYTES)  # in a packed draw, in place of a person
 
 AskedDraw = tuple[bytes, bytes, bytes | None]  # a record, its draw, and for whom
-
-
-def _place(draw: AskedDraw) -> tuple[bytes, bytes]:
-    return draw[:2]
 
 
 class Store(ABC):
     """A database that a ledger writes to. Threads may share it: they take turns."""
 
     place: str  # what to call it in messages; never a password
-    _words: ClassVar[dict[str, str]]  # what MIGRATIONS call {bytes}, {key} and so on
+    _words: ClassVar[dict[str, str]]  # what SCHEMA calls {bytes}, {key} and so on
     _about: ClassVar[str]  # finds the table of that name
     _connection: Any
 
@@ -190,26 +110,21 @@ class Store(ABC):
         """
 
     def among(
-        self,
-        sql: str,
-        lists: Sequence[Sequence[bytes]],
-        values: Sequence[Any] = (),
-        before: Sequence[Any] = (),
+        self, sql: str, names: Collection[bytes], values: Sequence[Any] = ()
     ) -> list[tuple[Any, ...]]:
-        """The rows of a statement that says `{0}` for being one of the first list of hashes, `{1}`
-        for being one of the second. Its ? have the values `before` these and after them.
+        """The rows of a statement that says `{0}` for being one of these hashes; its other ? come
+        after that.
         """
-        if not lists[0]:
+        if not names:
             return []
-        asked = [self._one_of(each) for each in lists]
-        found = [value for _, given in asked for value in given]
-        return self.run(sql.format(*(mark for mark, _ in asked)), (*before, *found, *values))
+        mark, given = self._one_of(names)
+        return self.run(sql.format(mark), (*given, *values))
 
     def asked(
         self, sql: str, draws: Sequence[AskedDraw], values: Sequence[Any] = ()
     ) -> list[tuple[Any, ...]]:
-        """The rows of a statement that says `{0}` for a table of these records, draws and people.
-        Its ? have the values, all before that.
+        """The rows of a statement that says `{0}` for a table of these records, draws and people;
+        its other ? come before that.
         """
         table, given = self._table_of(draws)
         return self.run(sql.format(f"({table})"), (*values, *given))
@@ -219,7 +134,7 @@ class Store(ABC):
         """The SQL for a table of such draws, and what its ? are."""
 
     @abstractmethod
-    def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
+    def _one_of(self, hashes: Collection[bytes]) -> tuple[str, Sequence[Any]]:
         """The SQL for being one of some hashes, and what its ? are."""
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -233,12 +148,16 @@ class Store(ABC):
         with closing(self._connection.cursor()) as cursor:
             cursor.executemany(self._spelled(sql), rows)
 
-    @abstractmethod
     def insert_charges(self, entry: int, rows: Sequence[Sequence[Any]]) -> None:
         """Write an entry's rows of the other columns of `CHARGE`; within a transaction."""
+        marks = ", ".join("?" * len(CHARGE))
+        self.run_many(
+            f"INSERT INTO charge ({', '.join(CHARGE)}) VALUES ({marks})",
+            [(entry, *row) for row in rows],
+        )
 
     def version(self) -> int:
-        """How many of MIGRATIONS it has seen."""
+        """Which version of its tables it has; 0 where it has none."""
         if not self.run(self._about):
             return 0
         return int(self.run("SELECT value FROM about WHERE name = 'version'")[0][0])
@@ -261,8 +180,7 @@ class SqliteStore(Store):
 
     _words: ClassVar = {
         "bytes": "BLOB",
-        "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
-        "plain_key": "INTEGER PRIMARY KEY",
+        "key": "INTEGER PRIMARY KEY",
         "rowless": " WITHOUT ROWID",
     }
     _about = "SELECT name FROM sqlite_master WHERE name = 'about'"
@@ -335,25 +253,13 @@ class SqliteStore(Store):
 
     def _table_of(self, draws: Sequence[AskedDraw]) -> tuple[str, Sequence[Any]]:
         packed = b"".join(
-            [id + draw + (who or _NOBODY) for id, draw, who in sorted(draws, key=_place)]
+            [id + draw + (who or _NOBODY) for id, draw, who in sorted(draws, key=itemgetter(0, 1))]
         )
         return _DRAWS, (len(draws), *[packed] * 3)
 
-    def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
+    def _one_of(self, hashes: Collection[bytes]) -> tuple[str, Sequence[Any]]:
         # Sorted: neighbors in the index are looked up one after the other.
         return f"IN ({_HASHES})", (len(hashes), b"".join(sorted(hashes)))
-
-    def insert_charges(self, entry: int, rows: Sequence[Sequence[Any]]) -> None:
-        """One value for many rows, which SQLite cuts while other threads run. A statement for each
-        row takes twice as long, and Python's lock is taken back for each.
-        """
-        for start in range(0, len(rows), _TOGETHER):
-            packed = [
-                _PACKED % (id, content, person or _NOBODY, draw, words, amount)
-                for id, content, person, draw, words, amount in rows[start : start + _TOGETHER]
-            ]
-            values = {"count": len(packed), "all": b"".join(packed), "entry": entry}
-            self._connection.execute(_INSERT, values)
 
 
 class PostgresStore(Store):
@@ -362,7 +268,6 @@ class PostgresStore(Store):
     _words: ClassVar = {
         "bytes": "BYTEA",
         "key": "BIGSERIAL PRIMARY KEY",
-        "plain_key": "BIGSERIAL PRIMARY KEY",
         "rowless": "",
     }
     _about = (
@@ -420,7 +325,7 @@ class PostgresStore(Store):
         names = (f"unnest(?::bytea[]) AS {name}" for name in ("id", "draw", "person"))
         return f"SELECT {', '.join(names)}", [list(column) for column in zip(*draws, strict=True)]
 
-    def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
+    def _one_of(self, hashes: Collection[bytes]) -> tuple[str, Sequence[Any]]:
         return "= ANY(?)", [list(hashes)]
 
     def insert_charges(self, entry: int, rows: Sequence[Sequence[Any]]) -> None:
@@ -430,20 +335,3 @@ class PostgresStore(Store):
             copy.set_types(self._types)
             for row in rows:
                 copy.write_row((entry, *row))
-
-
-def migrate(store: Store, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
-    """Bring a store up to the newest version, or refuse one that is newer than this program."""
-    with store.transaction():
-        version = store.version()
-        if version > len(migrations):
-            raise InputError(
-                f"the ledger {store.place} has version {version}; this program knows "
-                f"{len(migrations)}: use a newer inkblur"
-            )
-        for statements in migrations[version:]:
-            for statement in statements:
-                store.run(statement)
-        if version < len(migrations):
-            store.run("DELETE FROM about WHERE name = 'version'")
-            store.run("INSERT INTO about VALUES ('version', ?)", (str(len(migrations)),))
