@@ -15,7 +15,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
-from inkblur.evaluation.measures.bootstrap import percentile_interval
+from inkblur.evaluation.measures.intervals import percentile_interval
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec

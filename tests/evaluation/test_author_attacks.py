@@ -69,9 +69,9 @@ def test_nobody_is_named_for_an_empty_text() -> None:
     made = make_dataset([*texts, *[" "] * 10], authors=authors, parts=parts, seed=4)
     attacks = AuthorAttacks(made, made.train.texts, table(), replace(PLAN, attacks=USUAL))
     found = attacks.on_true_texts(made.test.texts)
-    assert [each.found.attack for each in found] == list(USUAL)
+    assert [each.name for each in found] == list(USUAL)
     for each in found:
-        assert each.found.answers[10:].tolist() == [DONT_KNOW] * 10, each.found.attack
+        assert each.found.answers[10:].tolist() == [DONT_KNOW] * 10, each.name
 
 
 class Leaky(WordMechanism):
@@ -175,7 +175,7 @@ def test_a_pool_has_a_channel_of_whole_texts(
     spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
     (found,) = evaluate(data(), table(), [spec], PLAN).settings
     assert "likelihood" in {each.attack for each in found.attacks}
-    monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 1)
+    monkeypatch.setattr("inkblur.evaluation.target.LARGEST_POOL", 1)
     (found,) = evaluate(data(), table(), [spec], PLAN).settings
     assert "likelihood" not in {each.attack for each in found.attacks}
 

@@ -116,7 +116,7 @@ def test_every_attack_has_a_value_or_a_reason(
     else:
         release = Given() if setting == "given" else pooled(tmp_path)
     if setting == "large pool":
-        monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 1)
+        monkeypatch.setattr("inkblur.evaluation.target.LARGEST_POOL", 1)
     texts, names, labels = corpus()
     texts = [f"{text} the Anna 7." for text in texts]
     facts: dict[str, Any] = {"authors": names, "secrets": labels} if known else {"labels": labels}

@@ -13,7 +13,7 @@ import pytest
 from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import evaluate
-from inkblur.evaluation.measures.similarity import WordMeans
+from inkblur.evaluation.measures.meaning import WordMeans
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, Releaser, releaser
 from inkblur.evaluation.results import (
@@ -330,5 +330,5 @@ def test_where_no_attack_knows_the_channel_the_report_says_so(
     spec = pooled(tmp_path, 8.0)
     assert left_out(spec, ReleaseSpec("laplace", 50.0)) == []
     assert len(left_out(Turned())) == 1
-    monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 29)
+    monkeypatch.setattr("inkblur.evaluation.target.LARGEST_POOL", 29)
     assert len(left_out(spec)) == 1

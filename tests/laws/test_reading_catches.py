@@ -7,7 +7,7 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.channel import channel_of
-from inkblur.evaluation.attacks.language import unigram
+from inkblur.evaluation.attacks.entering import unigram
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng, Rows, seeded_rng

@@ -22,9 +22,15 @@ from strengths import COMPARED
 
 import inkblur
 from inkblur.evaluation.attacks.channel import channel_of
-from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
-from inkblur.evaluation.attacks.reading import Reader, guessed
-from inkblur.evaluation.measures.recovered import recovered, true_words
+from inkblur.evaluation.attacks.entering import entering_ids, unigram
+from inkblur.evaluation.attacks.reading import (
+    Reader,
+    Trigrams,
+    guessed,
+    recovered,
+    true_words,
+    unchanged,
+)
 from inkblur.mechanisms.strengths import measured_strengths
 from reproduction.corpora import reuters_c50
 
@@ -57,8 +63,10 @@ def measured(job: Job) -> dict[str, Any]:
     readers = {}
     for kind, model in (("unigram", None), ("trigram", Trigrams(public, prior))):
         said = [guessed(found, model) for found in candidates]
-        readers[kind] = asdict(recovered(kind, truth, shown, said, confidence=0.95, seed=1))
+        shares = recovered(truth, said, confidence=0.95, seed=1)
+        readers[kind] = {name: share and asdict(share) for name, share in shares.items()}
     return {
+        "as_it_stands": unchanged(truth, shown),
         "table": table.sha256,
         "parameters": dict(mechanism.parameters),
         "channel_error": reader.channel.error,

@@ -26,16 +26,21 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.entering import entering
-from inkblur.evaluation.attacks.length_likelihood import LengthLikelihood
-from inkblur.evaluation.attacks.likelihood import Likelihood
-from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths, with_sentences
+from inkblur.evaluation.attacks.lengths import (
+    SentenceLengths,
+    TextLengths,
+    with_sentences,
+    with_text_lengths,
+)
+from inkblur.evaluation.attacks.likelihood import LengthLikelihood, Likelihood, TextLikelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
-from inkblur.evaluation.attacks.svm import LinearSvm
-from inkblur.evaluation.attacks.text_lengths import TextLengths, with_text_lengths
-from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.evaluation.attacks.views import Words
-from inkblur.evaluation.measures.bootstrap import FEWEST, percentile_interval, resample_counts
-from inkblur.evaluation.measures.intervals import clopper_pearson
+from inkblur.evaluation.attacks.svm import LinearSvm, Words
+from inkblur.evaluation.measures.intervals import (
+    FEWEST,
+    clopper_pearson,
+    percentile_interval,
+    resample_counts,
+)
 from inkblur.evaluation.results import ADAPTIVE, STATIC, above_chance
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record, counted

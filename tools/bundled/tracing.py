@@ -31,11 +31,10 @@ import inkblur
 from inkblur.documents.privatizer import Privatizer
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.entering import entering
-from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.lengths import TextLengths, with_text_lengths
+from inkblur.evaluation.attacks.likelihood import Likelihood, TextLikelihood
 from inkblur.evaluation.attacks.singling_out import single_out_by_channel
-from inkblur.evaluation.attacks.text_lengths import TextLengths, with_text_lengths
-from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.evaluation.measures.bootstrap import share_over_texts
+from inkblur.evaluation.measures.intervals import share_over_texts
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.rng import Rng
 from inkblur.types import Array, Ids

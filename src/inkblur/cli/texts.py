@@ -13,7 +13,7 @@ from inkblur.errors import InputError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from inkblur.evaluation.dataset import Dataset
-    from inkblur.evaluation.measures.similarity import Judge
+    from inkblur.evaluation.measures.meaning import Judge
 
 _RECORDS, _CHARACTERS = 1 << 14, 1 << 26
 
@@ -162,7 +162,7 @@ def make_folder(folder: Path) -> None:
 def judge(source: str) -> Judge:
     """The judge of meaning that an option names: word vectors, or a folder with a transformer."""
     from inkblur.embeddings.store import load_embedding
-    from inkblur.evaluation.measures.similarity import WordMeans
+    from inkblur.evaluation.measures.meaning import WordMeans
     from inkblur.pools.encoder import TransformerEncoder
 
     if Path(source).is_dir():

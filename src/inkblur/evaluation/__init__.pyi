@@ -6,23 +6,26 @@ from inkblur.documents.fingerprints import among, fingerprints
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.koppel import Koppel
-from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.svm import LinearSvm
-from inkblur.evaluation.attacks.writeprints import AuthorClassifier, make_classifier
-from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
+from inkblur.evaluation.attacks.writeprints import (
+    AuthorClassifier,
+    WritePrintsFeatures,
+    make_classifier,
+    measured_groups,
+)
 from inkblur.evaluation.dataset import Dataset, Names, make_dataset
-from inkblur.evaluation.measures.bootstrap import (
+from inkblur.evaluation.measures.intervals import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
     percentile_interval,
     resample_counts,
     resample_rows,
 )
-from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
-from inkblur.evaluation.measures.ngrams import space_free_ngrams
+from inkblur.evaluation.measures.meaning import earth_movers, euclidean_costs
 from inkblur.evaluation.measures.statistics import privacy_statistics
 from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
-from inkblur.evaluation.measures.words import content_words, words_of
-from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
+from inkblur.evaluation.measures.words import content_words, space_free_ngrams, words_of
+from inkblur.evaluation.releasers import Released, VectorReleaser, releaser, reverse_vectorized
 from inkblur.evaluation.reports.charts import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
 from inkblur.files.checkpoint import Checkpoint

@@ -9,6 +9,7 @@ pool. What stacking says counts as adaptive: it hears all the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,23 +22,34 @@ from inkblur.evaluation.attacks.catalogue import (
     STACKED,
     STATIC_ALONE,
 )
-from inkblur.evaluation.attacks.channel import Channel, ClearChannel
-from inkblur.evaluation.attacks.entering import Entering, channel_around, entering
-from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
+from inkblur.evaluation.attacks.channel import ClearChannel
+from inkblur.evaluation.attacks.entering import entering
+from inkblur.evaluation.attacks.inference import measure_inference
+from inkblur.evaluation.attacks.likelihood import PoolLikelihood
+from inkblur.evaluation.attacks.linking import measure_linking
+from inkblur.evaluation.attacks.reading import measure_reading
+from inkblur.evaluation.attacks.repetition import measure_repetition
+from inkblur.evaluation.attacks.singling_out import measure_singling_out
 from inkblur.evaluation.attacks.stacking import stacked_across
 from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.measures.intervals import over_repeated_texts
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, Releaser, TextReleaser, VectorReleaser
-from inkblur.evaluation.repetitions import Attacked
 from inkblur.evaluation.results import ADAPTIVE, AUTHOR, STATIC, Measurement
+from inkblur.evaluation.target import Known, Target, known_chances, unknown_chances
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids
 
-# What an attacker knows of a release: its channel, its words and which enter it (None: all), or
-# its pool.
-Known = tuple[Channel, Embedding, Entering | None] | PoolStaircase
-LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under every author
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """One attack on the author in one repetition."""
+
+    name: str
+    scenario: str
+    kind: str
+    found: Attribution
 
 
 class AuthorAttacks:
@@ -60,7 +72,7 @@ class AuthorAttacks:
         }
         self._static: dict[tuple[str, str], Attack] = {}  # who studied true texts, by scenario
         # Of the release attacked last; another may have its name, on other word vectors.
-        self._channel: tuple[Releaser, Known] | None = None
+        self._known: tuple[Releaser, Known] | None = None
 
     def count(self, releaser: Releaser | None) -> int:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
@@ -79,39 +91,27 @@ class AuthorAttacks:
             elif name == STACKED:
                 reason = "too few authors or attacks to weigh"
             else:
-                reason = uninformed(releaser)
+                reason = unknown_chances(releaser) or "texts from a pool are not drawn word by word"
             yield Measurement(AUTHOR, name, "all", reason=reason)
 
     def on_true_texts(self, texts: Sequence[str]) -> list[Attacked]:
         """What attackers make of the texts as they are."""
-        clear = ClearChannel(len(self.embedding)), self.embedding, None
-        return list(self._attacked(None, clear, texts, self.train, 0))
+        return list(self._attacked(None, texts, self.train, 0))
 
     def on_release(
         self, releaser: Releaser, texts: Sequence[str], train: Sequence[str], repeat: int
     ) -> list[Attacked]:
         """What they make of released `texts`, with the released training part `train`."""
-        known = self._known(releaser)
-        return list(self._attacked(releaser, known, texts, train, repeat))
-
-    def _known(self, releaser: Releaser) -> Known | None:
-        """The channel, worked out once a release; only where an attack asks for it."""
-        if not any(name in CHANNEL_ATTACKS for _, _, name in self._tries(releaser)):
-            return None
-        if isinstance(releaser, PoolReleaser):
-            return releaser.blur.mechanism
-        assert isinstance(releaser, TextReleaser | VectorReleaser)
-        if self._channel is None or self._channel[0] is not releaser:
-            rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
-            blur = releaser.blur
-            channel = channel_around(blur, rng)
-            self._channel = releaser, (channel, blur.mechanism.embedding, entering(blur))
-        return self._channel[1]
+        return list(self._attacked(releaser, texts, train, repeat))
 
     def _tries(self, releaser: Releaser | None) -> Iterator[tuple[str, str, str]]:
         """Scenario, kind and name of each attack but the stacked one, adaptive ones first."""
-        channel = CHANNEL_ATTACKS.keys() if releaser is None else informed(releaser)
-        left_out = {STACKED, *CHANNEL_ATTACKS} - {*channel}
+        informed: Collection[str] = CHANNEL_ATTACKS
+        if releaser is not None and unknown_chances(releaser):
+            informed = ()
+        elif isinstance(releaser, PoolReleaser):
+            informed = (PoolLikelihood.name,)
+        left_out = {STACKED, *CHANNEL_ATTACKS} - {*informed}
         for scenario in self._rows:
             for kind in (STATIC,) if releaser is None else (ADAPTIVE, STATIC):
                 for name in self.plan.attacks:
@@ -121,47 +121,43 @@ class AuthorAttacks:
     def _attacked(
         self,
         releaser: Releaser | None,  # None: the texts are true
-        known: Known | None,
         texts: Sequence[str],
         train: Sequence[str],
         repeat: int,
     ) -> Iterator[Attacked]:
-        scores: dict[str, list[Array]] = {scenario: [] for scenario in self._rows}
+        heard: dict[str, list[Array]] = {scenario: [] for scenario in self._rows}
         everyone = self.data.test.authors
         for scenario, kind, name in self._tries(releaser):
             self._step(f"{kind} attack: {name}")
             studied = self._studied(scenario)
-            attack = self._fitted(name, scenario, kind, train, known, repeat)
-            familiar = np.flatnonzero(np.isin(everyone, studied))
-            asked = [texts[row] for row in familiar.tolist()]
+            attack = self._fitted(name, scenario, kind, releaser, train, repeat)
+            asked = [texts[row] for row in np.flatnonzero(np.isin(everyone, studied)).tolist()]
             if isinstance(attack, ScoringAttack):
-                found = attack.scores(asked)
-                answers = attack.named(asked, found)
+                scores = attack.scores(asked)
+                answers = attack.named(asked, scores)
                 if np.array_equal(attack.suspects, np.unique(studied)):
-                    scores[scenario].append(found)
+                    heard[scenario].append(scores)
             else:
                 answers = attack.predict(asked)
-            yield Attacked(scenario, kind, judged(name, answers, everyone, studied))
-        if STACKED in self.plan.attacks:
-            for scenario, heard in scores.items():
-                said = self._stacked(scenario, heard, texts)
-                if said is not None:
-                    kind = STATIC if releaser is None else ADAPTIVE
-                    yield Attacked(scenario, kind, said)
+            yield Attacked(name, scenario, kind, judged(answers, everyone, studied))
+        for scenario, scores_heard in heard.items() if STACKED in self.plan.attacks else ():
+            said = self._stacked(scenario, scores_heard, texts)
+            if said is not None:
+                kind = STATIC if releaser is None else ADAPTIVE
+                yield Attacked(STACKED, scenario, kind, said)
 
     def _stacked(
         self, scenario: str, scores: Sequence[Array], texts: Sequence[str]
     ) -> Attribution | None:
         everyone, studied = self.data.test.authors, self._studied(scenario)
-        suspects = np.unique(studied)
-        familiar = np.isin(everyone, studied)
+        suspects, familiar = np.unique(studied), np.isin(everyone, studied)
         joined = stacked_across(scores, np.searchsorted(suspects, everyone[familiar]))
         if joined is None:
             return None
         answers = suspects[joined.argmax(axis=1)]
         blank = [not texts[row].strip() for row in np.flatnonzero(familiar).tolist()]
         answers[blank] = DONT_KNOW
-        return judged(STACKED, answers, everyone, studied)
+        return judged(answers, everyone, studied)
 
     def _studied(self, scenario: str) -> Ids:
         """The authors of the known texts, text by text."""
@@ -172,21 +168,18 @@ class AuthorAttacks:
         name: str,
         scenario: str,
         kind: str,
+        releaser: Releaser | None,
         train: Sequence[str],
-        known: Known | None,
         repeat: int,
     ) -> Attack:
         if kind == STATIC and (name, scenario) in self._static:
             return self._static[name, scenario]
         released = kind == ADAPTIVE
         seed = self.plan.seed + repeat * released
-        if name not in CHANNEL_ATTACKS:
-            attack = ATTACKS[name](self.embedding, seed)
-        elif isinstance(known, PoolStaircase):
-            attack = PoolLikelihood(known)
+        if name in CHANNEL_ATTACKS:
+            attack = self._informed(name, releaser, seed, released)
         else:
-            assert known is not None
-            attack = CHANNEL_ATTACKS[name](*known, seed, released)
+            attack = ATTACKS[name](self.embedding, seed)
         source = train if released else self.train
         known_texts = [source[row] for row in self._rows[scenario].tolist()]
         attack.fit(known_texts, self._studied(scenario))
@@ -194,20 +187,60 @@ class AuthorAttacks:
             self._static[name, scenario] = attack
         return attack
 
+    def _informed(self, name: str, releaser: Releaser | None, seed: int, released: bool) -> Attack:
+        """An attack that knows the channel, which is worked out once a release."""
+        make = CHANNEL_ATTACKS[name]
+        if releaser is None:
+            clear = ClearChannel(len(self.embedding))
+            return make(clear, self.embedding, None, seed, released)
+        if self._known is None or self._known[0] is not releaser:
+            rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
+            self._known = releaser, known_chances(releaser, rng)
+        known = self._known[1]
+        if isinstance(known, PoolStaircase):
+            return PoolLikelihood(known)
+        assert isinstance(releaser, TextReleaser | VectorReleaser)
+        assert not isinstance(known, str)
+        blur = releaser.blur
+        return make(known, blur.mechanism.embedding, entering(blur), seed, released)
 
-def uninformed(releaser: Releaser) -> str:
-    """Why attacks that know the channel are not tried on a release."""
-    if not isinstance(releaser, PoolReleaser):
-        return "the chances of what this tool writes are not known"
-    if len(releaser.blur.mechanism.pool) > LARGEST_POOL:
-        return f"the pool has more than {LARGEST_POOL:,} texts"
-    return "texts from a pool are not drawn word by word"
+
+def joined_attacks(
+    repeats: Sequence[Sequence[Attacked]], confidence: float, seed: int
+) -> list[Measurement]:
+    """One result for each attack: means over repetitions, intervals over the texts."""
+    joined = []
+    for same in zip(*repeats, strict=True):
+        first, found = same[0], same[0].found
+        spread = over_repeated_texts(
+            found.truth,
+            [one.found.answers for one in same],
+            confidence=confidence,
+            seed=seed,
+            no_answer=DONT_KNOW,
+        )
+        joined.append(
+            Measurement(
+                AUTHOR,
+                first.name,
+                first.scenario,
+                first.kind,
+                value=spread["accuracy"],
+                chance=found.chance,
+                f1=spread["f1"],
+                authors=found.suspects,
+                known=found.known,
+                attacked=len(found.truth),
+                strangers=found.strangers,
+            )
+        )
+    return joined
 
 
-def informed(releaser: Releaser) -> Collection[str]:
-    """The attacks that know the channel of a release: all where words are drawn one by one."""
-    if isinstance(releaser, TextReleaser | VectorReleaser):
-        return CHANNEL_ATTACKS.keys()
-    if isinstance(releaser, PoolReleaser) and len(releaser.blur.mechanism.pool) <= LARGEST_POOL:
-        return (PoolLikelihood.name,)
-    return ()
+def disclosed(target: Target) -> Iterator[Measurement]:
+    """What a release shows besides its author, or why an attack was not tried on it."""
+    yield from measure_reading(target)
+    yield from measure_repetition(target)
+    yield from measure_singling_out(target)
+    yield from measure_linking(target)
+    yield from measure_inference(target)

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, number_authors
-from inkblur.evaluation.attacks.inference import checked_secrets
 from inkblur.evaluation.measures.words import words_of
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids, counted
@@ -278,6 +277,19 @@ def halves(data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         return replace(data, test=part, facts=_facts(texts, data.train, part))
 
     return half(sides[0]), half(sides[1])
+
+
+def checked_secrets(known: Sequence[str | None], asked: Sequence[str | None]) -> list[str]:
+    """The different labels that the known texts have, or an error where none can be inferred."""
+    names = sorted({label for label in known if label is not None})
+    if len(names) < 2:
+        raise ParameterError(
+            f"the secret column has {counted(len(names), 'different value')} in the training part, "
+            "at least 2 are needed"
+        )
+    if not set(names) & set(asked):
+        raise ParameterError("no test text has a secret that the training part has too")
+    return names
 
 
 def _facts(texts: Sequence[str], train: DatasetPart, test: DatasetPart) -> Facts:

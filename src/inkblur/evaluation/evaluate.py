@@ -18,16 +18,14 @@ from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.language import check_lessons, entering_ids
-from inkblur.evaluation.author_attacks import AuthorAttacks
+from inkblur.evaluation.attacks.entering import entering_ids
+from inkblur.evaluation.attacks.reading import check_lessons
+from inkblur.evaluation.author_attacks import Attacked, AuthorAttacks, disclosed, joined_attacks
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.disclosure import Disclosing
-from inkblur.evaluation.measures.meaning import Meaning
-from inkblur.evaluation.measures.similarity import Judge
+from inkblur.evaluation.measures.meaning import Judge, Meaning
 from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
-from inkblur.evaluation.repetitions import Attacked, joined_attacks
 from inkblur.evaluation.results import (
     MEANING,
     RELEASED,
@@ -39,6 +37,7 @@ from inkblur.evaluation.results import (
     Measurement,
     SettingResult,
 )
+from inkblur.evaluation.target import Target, known_chances
 from inkblur.evaluation.usefulness import (
     LabeledTexts,
     labels_named,
@@ -217,10 +216,16 @@ class PreparedEvaluation:
     ) -> list[Measurement]:
         """What the release measured last shows besides its author, in its first repetition."""
         self.step(f"{releaser.name}: what can be read, linked and inferred")
-        texts = self.train, self.test, self._order, public
-        disclosing = Disclosing(self.data, *texts, self.embedding, self.plan)
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
-        found = list(disclosing.disclosed(releaser, *self._first, rng))
+        known = known_chances(releaser, rng.child("simulated"))
+        texts = self.train, self.test, self._order, public
+        found = list(
+            disclosed(
+                Target(
+                    self.data, *texts, self.embedding, self.plan, releaser, *self._first, known, rng
+                )
+            )
+        )
         if judge is not None and isinstance(releaser, PoolReleaser):
             pool = LabeledTexts.of_pool(releaser.blur.mechanism.pool)
             found += meaning_judged(judge, self.test, self._first[1].texts, pool, self.plan)

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
+from scipy.sparse import csr_array
+
 from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.reverse import reverse_vectorized
+from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.strengths import strength_of, typical_loss
 from inkblur.pools.mechanism import PoolPrivatizer
@@ -148,3 +151,29 @@ def releaser(
 
 def _records(texts: Sequence[str]) -> list[Record]:
     return [Record(str(row), text) for row, text in enumerate(texts)]
+
+
+def reverse_vectorized(vectors: Any, vocabulary: Sequence[str]) -> list[str]:
+    """A text per row of `vectors`, (documents, vocabulary), dense or sparse, of whole counts.
+
+    Reverse vectorization (SynTF, figure 2c): each word stands as often as its count says, in the
+    order of the vocabulary. What order and signs tell stays lost; what spelling tells is back.
+
+    >>> reverse_vectorized([[2, 0, 1], [0, 0, 0]], ["cat", "dog", "sky"])
+    ['cat cat sky', '']
+    """
+    table = csr_array(vectors)
+    if table.ndim != 2 or table.shape[1] != len(vocabulary):
+        raise ParameterError(
+            f"vectors of shape {table.shape} do not fit a vocabulary of {len(vocabulary)} words"
+        )
+    table.sort_indices()
+    times = table.data.astype(np.int64)
+    if (times != table.data).any() or (times < 0).any():
+        raise ParameterError("counts must be whole numbers that are not negative")
+    texts = []
+    for row in range(table.shape[0]):
+        span = slice(table.indptr[row], table.indptr[row + 1])
+        repeated = np.repeat(table.indices[span], times[span])
+        texts.append(" ".join(vocabulary[word] for word in repeated.tolist()))
+    return texts

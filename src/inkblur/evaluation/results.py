@@ -29,7 +29,7 @@ class Interval:
     """A mean with a confidence interval.
 
     Over repetitions it is Student's and covers other draws on the same texts; one repetition has
-    none. Over texts it is a bootstrap (:mod:`inkblur.evaluation.measures.bootstrap`): other texts
+    none. Over texts it is a bootstrap (:mod:`inkblur.evaluation.measures.intervals`): other texts
     differ by more than other draws.
     """
 

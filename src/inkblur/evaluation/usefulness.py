@@ -16,9 +16,8 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.measures.bootstrap import over_repeated_texts, statistic_over_texts
-from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
-from inkblur.evaluation.measures.similarity import Judge, meaning_cosines
+from inkblur.evaluation.measures.intervals import over_repeated_texts, statistic_over_texts
+from inkblur.evaluation.measures.meaning import Judge, Meaning, meaning_cosines, meaning_kept
 from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.results import (

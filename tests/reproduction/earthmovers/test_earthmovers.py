@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
+from inkblur.evaluation.measures.meaning import earth_movers, euclidean_costs
 from reproduction.context import Context
 from reproduction.datasets import Datasets
 from reproduction.earthmovers import snippets

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
@@ -63,29 +63,19 @@ class ScoringAttack(Attack, ABC):
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """How well an attack did. Numbers only: no text and no name."""
+    """What an attack said of the texts whose author is a suspect."""
 
-    attack: str
-    authors: int  # suspects: authors with a known text
+    suspects: int
     known: int  # texts the attacker studied
-    unknown: int  # texts to attribute whose author is a suspect
-    correct: int
-    undecided: int  # of `unknown`, answered DONT_KNOW
-    strangers: int  # other unknown texts, by authors without any known text
+    strangers: int  # other texts, by authors without any known text
     chance: float  # accuracy without looking at any text: see `guessing`
-    truth: Ids = field(repr=False, compare=False)  # (unknown,): the author of each
-    answers: Ids = field(repr=False, compare=False)  # (unknown,): who was named, or DONT_KNOW
+    truth: Ids  # the author of each
+    answers: Ids  # who was named, or DONT_KNOW
 
     @property
     def accuracy(self) -> float:
-        """Share of the unknown texts whose author was named: the risk to an author."""
-        return self.correct / self.unknown
-
-    @property
-    def precision(self) -> float:
-        """Share of the answers that were right; 0 where the attack never answered."""
-        answered = self.unknown - self.undecided
-        return self.correct / answered if answered else 0.0
+        """Share of the texts whose author was named."""
+        return float((self.answers == self.truth).mean())
 
 
 def number_authors(names: Iterable[Hashable]) -> Ids:
@@ -97,48 +87,6 @@ def number_authors(names: Iterable[Hashable]) -> Ids:
     numbers: dict[Hashable, int] = {}
     out = [DONT_KNOW if name is None else numbers.setdefault(name, len(numbers)) for name in names]
     return np.array(out, dtype=np.int64)
-
-
-def checked_known(texts: Sequence[str], authors: ArrayLike) -> Ids:
-    """The authors as numbers, after checking that an attack can be built on these texts."""
-    numbers = checked_authors(texts, authors)
-    if numbers.size and numbers.min() < 0:
-        row = int(np.flatnonzero(numbers < 0)[0])
-        raise ParameterError(f"known text {row} has no author; leave out texts of unknown origin")
-    count = len(np.unique(numbers))
-    if count < 2:
-        raise ParameterError(
-            f"an attack needs known texts of at least 2 authors, got {count}: "
-            "with one suspect there is nothing to tell apart"
-        )
-    if not any(text.strip() for text in texts):
-        raise ParameterError("all known texts are empty: there is nothing to study")
-    return numbers
-
-
-def studied_rows(
-    texts: Sequence[str], authors: ArrayLike, *, name: str, most: int
-) -> tuple[Ids, list[int]]:
-    """The authors as numbers, and the rows of texts that are not empty, for an attack that trains
-    a classifier on at most so many authors.
-    """
-    numbers = checked_known(texts, authors)
-    count = len(np.unique(numbers))
-    if count > most:
-        raise ParameterError(
-            f"{name} takes at most {most:,} authors, got {count:,}: choose the authors with most "
-            "texts, or use Koppel's attack"
-        )
-    kept = [row for row, text in enumerate(texts) if text.strip()]
-    if len(np.unique(numbers[kept])) < 2:
-        raise ParameterError("fewer than 2 authors have a known text that is not empty")
-    return numbers, kept
-
-
-def check_fitted(attack: object, learned: str) -> None:
-    """Raise where an attack lacks what `fit` gives it."""
-    if not hasattr(attack, learned):
-        raise ParameterError("this attack has not studied any text yet: call fit first")
 
 
 def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
@@ -156,24 +104,55 @@ def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
     return numbers.astype(np.int64)
 
 
-def joined_by_author(texts: Sequence[str], authors: ArrayLike) -> list[str]:
-    """Each author's texts joined into one, by rising author number."""
+def checked_known(texts: Sequence[str], authors: ArrayLike) -> tuple[Ids, Ids]:
+    """The suspects, ascending, and the place of each text's author among them, after checking that
+    an attack can be built on these texts.
+    """
     numbers = checked_authors(texts, authors)
+    if numbers.size and numbers.min() < 0:
+        row = int(np.flatnonzero(numbers < 0)[0])
+        raise ParameterError(f"known text {row} has no author; leave out texts of unknown origin")
+    suspects, writers = np.unique(numbers, return_inverse=True)
+    if len(suspects) < 2:
+        raise ParameterError(
+            f"an attack needs known texts of at least 2 authors, got {len(suspects)}: "
+            "with one suspect there is nothing to tell apart"
+        )
+    if not any(text.strip() for text in texts):
+        raise ParameterError("all known texts are empty: there is nothing to study")
+    return suspects, writers
+
+
+def studied_rows(
+    texts: Sequence[str], authors: ArrayLike, *, name: str, most: int
+) -> tuple[list[str], Ids]:
+    """The texts that are not empty and their authors, for an attack that trains a classifier on at
+    most so many authors.
+    """
+    suspects, writers = checked_known(texts, authors)
+    if len(suspects) > most:
+        raise ParameterError(
+            f"{name} takes at most {most:,} authors, got {len(suspects):,}: choose the authors "
+            "with most texts, or use Koppel's attack"
+        )
+    rows = [row for row, text in enumerate(texts) if text.strip()]
+    if len(np.unique(writers[rows])) < 2:
+        raise ParameterError("fewer than 2 authors have a known text that is not empty")
+    return [texts[row] for row in rows], suspects[writers[rows]]
+
+
+def check_fitted(attack: object, learned: str) -> None:
+    """Raise where an attack lacks what `fit` gives it."""
+    if not hasattr(attack, learned):
+        raise ParameterError("this attack has not studied any text yet: call fit first")
+
+
+def joined_by_author(texts: Sequence[str], authors: Ids) -> list[str]:
+    """Each author's texts joined into one, by rising author number."""
     return [
-        "\n".join(texts[row] for row in np.flatnonzero(numbers == author).tolist())
-        for author in np.unique(numbers[numbers >= 0])
+        "\n".join(texts[row] for row in np.flatnonzero(authors == author).tolist())
+        for author in np.unique(authors[authors >= 0])
     ]
-
-
-def attribute(
-    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
-) -> Attribution:
-    """Let a fitted attack name the authors of `texts` and count; `known` are those it studied."""
-    everyone = checked_authors(texts, authors)
-    familiar = np.isin(everyone, np.asarray(known, dtype=np.int64))
-    asked = [text for text, keep in zip(texts, familiar, strict=True) if keep]
-    answers = attack.predict(asked) if asked else np.empty(0, np.int64)
-    return judged(attack.name, answers, everyone, known)
 
 
 def guessing(truth: Ids, known: Ids) -> float:
@@ -190,24 +169,22 @@ def guessing(truth: Ids, known: Ids) -> float:
     return max(1.0 / len(suspects), float(np.isin(truth, prolific).mean()) / len(prolific))
 
 
-def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> Attribution:
-    """Count the answers of an attack, one for each of `authors` who is among the `known`."""
-    everyone, studied = np.asarray(authors, np.int64), np.asarray(known, np.int64)
-    familiar = np.isin(everyone, studied)
+def attribute(
+    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
+) -> Attribution:
+    """Let a fitted attack name the authors of `texts`; `known` are those it studied."""
+    everyone, studied = checked_authors(texts, authors), np.asarray(known, np.int64)
+    asked = [texts[row] for row in np.flatnonzero(np.isin(everyone, studied)).tolist()]
+    return judged(attack.predict(asked) if asked else np.empty(0, np.int64), everyone, studied)
+
+
+def judged(answers: Ids, authors: Ids, known: Ids) -> Attribution:
+    """The answers of an attack, one for each of `authors` who is among the `known`."""
+    familiar = np.isin(authors, known)
     if not familiar.any():
         raise ParameterError(
             "no unknown text is by an author with known texts, so nothing can be attributed"
         )
-    truth = everyone[familiar]
-    return Attribution(
-        attack=name,
-        authors=len(np.unique(studied)),
-        known=len(studied),
-        unknown=len(truth),
-        correct=int((answers == truth).sum()),
-        undecided=int((answers == DONT_KNOW).sum()),
-        strangers=int((~familiar).sum()),
-        chance=guessing(truth, studied),
-        truth=truth,
-        answers=answers,
-    )
+    truth = authors[familiar]
+    suspects, strangers = len(np.unique(known)), int((~familiar).sum())
+    return Attribution(suspects, len(known), strangers, guessing(truth, known), truth, answers)

@@ -8,17 +8,10 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import Attack
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.attacks.entering import Entering
-from inkblur.evaluation.attacks.expected_words import ExpectedWords
 from inkblur.evaluation.attacks.koppel import Koppel
-from inkblur.evaluation.attacks.language import unigram
-from inkblur.evaluation.attacks.length_likelihood import LengthLikelihood
-from inkblur.evaluation.attacks.likelihood import Likelihood
-from inkblur.evaluation.attacks.reading import Reader
-from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
-from inkblur.evaluation.attacks.svm import LinearSvm
-from inkblur.evaluation.attacks.text_lengths import TextLengths
-from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.evaluation.attacks.views import Words
+from inkblur.evaluation.attacks.lengths import SentenceLengths, TextLengths
+from inkblur.evaluation.attacks.likelihood import LengthLikelihood, Likelihood, TextLikelihood
+from inkblur.evaluation.attacks.svm import ExpectedWords, LinearSvm, Words
 from inkblur.evaluation.attacks.writeprints import WritePrints
 
 ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
@@ -43,7 +36,7 @@ CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, Entering | None, int, b
     ),
     "svm-undone": lambda channel, table, enter, seed, released: LinearSvm(
         seed=seed,
-        view=ExpectedWords(Reader(channel, unigram(table)), table, enter, known_released=released),
+        view=ExpectedWords(channel, table, enter, known_released=released),
         name="svm-undone",
     ),
 }

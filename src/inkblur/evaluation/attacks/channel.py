@@ -11,10 +11,19 @@ A mechanism's law is public, so whoever reads a release can compute, or simulate
   in coordinates in which the noise is round. h is the monotone curve of largest likelihood
   (isotonic regression) for draws from public words; words that took no part in the fit say how far
   the estimate is off.
+
+Bayes' rule then says which words a released one may have been (:func:`candidates`):
+
+    P(w | o_1 .. o_r)  ~  prior(w) P(o_1 | w) ... P(o_r | w)
+
+for one place of a text that came out as o_1, and again as o_2, ... where the same text was released
+r times with fresh noise.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -26,7 +35,7 @@ from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.mahalanobis import MahalanobisNoise
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
+from inkblur.types import NULL_ID, Array, Ids, Vectors
 
 Chances = NDArray[np.floating[Any]]  # 64 bits where exact, 32 where estimated
 Cells = NDArray[np.int16]
@@ -34,6 +43,9 @@ DRAWN_ALL_THE_SAME = 0.01  # of the occurrences of a word that is copied: a gues
 _CELLS = 4096  # of the grid of squared distances that h is tabulated on
 _DRAWS = 20  # of each public word
 _BLOCK = 512  # words whose distances to the vocabulary are held at a time
+COMMON_WORDS = 8_000  # that are always considered as true words, besides all that came out
+LIKELIEST = 12  # true words that are told apart behind one that came out
+_TRUE_WORDS = 1_024  # considered at a time
 
 
 class Channel(Protocol):
@@ -78,14 +90,7 @@ class ClearChannel:
 
 
 class ExactChannel:
-    """The channel of a mechanism that knows its probabilities.
-
-    >>> from inkblur import Embedding, Exponential
-    >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
-    >>> channel = ExactChannel(Exponential(table, epsilon=4.0), 3)
-    >>> channel.likelihood(np.array([0]), np.array([0, 2])).round(3).tolist()
-    [[0.476, 0.064]]
-    """
+    """The channel of a mechanism that knows its probabilities."""
 
     error = 0.0
 
@@ -147,7 +152,7 @@ class EstimatedChannel:
         ones = np.ones_like(squares)
         self._words = np.column_stack([points, squares, ones])
         self._outs = scale * np.column_stack([-2.0 * points, ones, squares])
-        count = min(whole(words, "words"), self.size)
+        count = min(words, self.size)
         ranks = np.geomspace(1, self.size, 4 * count).astype(np.int64) - 1
         ids = np.unique(ranks)
         ids = ids[np.linspace(0, len(ids) - 1, count).astype(np.int64)]
@@ -232,3 +237,67 @@ def _round_coordinates(mechanism: WordMechanism) -> Vectors:
             points = np.linalg.solve(root, points.T).T
     centered: Vectors = (points - points[-1]).astype(np.float32)
     return centered
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """For each observation the likeliest true words, best first."""
+
+    words: Ids  # (observations, kept); the null word is the number of the vocabulary's words
+    likelihood: Array  # (observations, kept): of the observation given the word, up to a factor
+    posterior: Array  # (observations, kept): under the unigram prior, among all words considered
+
+    @property
+    def rest(self) -> Array:
+        """Posterior mass of the words that are not kept, (observations,)."""
+        left: Array = np.maximum(0.0, 1.0 - self.posterior.sum(axis=1))
+        return left
+
+    def rows(self, places: Ids) -> Candidates:
+        """Of these observations only."""
+        return Candidates(self.words[places], self.likelihood[places], self.posterior[places])
+
+
+def candidates(
+    channel: Channel, prior: Array, outs: Ids, *, kept: int = LIKELIEST, common: int = COMMON_WORDS
+) -> Candidates:
+    """The likeliest true words behind each row of `outs`, (observations, releases).
+
+    Considered are the `common` likeliest words of the prior, the null word and every word that came
+    out anywhere. Equal rows are worked out once.
+    """
+    observed, back = np.unique(outs, axis=0, return_inverse=True)
+    distinct, where = np.unique(observed, return_inverse=True)
+    columns: Ids = where.reshape(observed.shape)
+    commonest = np.argsort(-prior, kind="stable")[:common]
+    considered = np.unique(np.concatenate([commonest, distinct, [len(prior) - 1]]))
+    kept = min(kept, len(considered))
+    words: Ids = np.zeros((len(observed), kept), np.int64)
+    joint: Array = np.full((len(observed), kept), -1.0)  # of those words, falling
+    total = np.zeros(len(observed))
+    least = 1e-300 ** (1.0 / outs.shape[1])  # of a chance: their product stays above 0
+    start = 0
+    while start < len(considered):
+        # Few words first: they raise the bar for all that follow.
+        block = considered[start : start + min(_TRUE_WORDS, max(start, kept))]
+        start += len(block)
+        chance = channel.likelihood(np.where(block == channel.size, NULL_ID, block), distinct)
+        np.maximum(chance, least, out=chance)
+        table = chance  # (block, observations): of one release, an observation is a word
+        if outs.shape[1] > 1:
+            chance = chance.astype(np.float64)
+            table = reduce(np.multiply, (chance[:, column] for column in columns.T))
+        table *= prior[block][:, None].astype(table.dtype)
+        total += table.sum(axis=0, dtype=np.float64)
+        above = table > joint[:, -1].astype(table.dtype)
+        better, at = np.divmod(np.flatnonzero(above), len(observed))
+        rows = np.unique(at)  # the others keep what they have
+        owners = np.append(np.repeat(rows, kept), at)
+        values = np.append(joint[rows], table[better, at])
+        named = np.append(words[rows], block[better])
+        order = np.lexsort((-values, owners))
+        best = order[np.searchsorted(owners[order], rows)[:, None] + np.arange(kept)]
+        words[rows], joint[rows] = named[best], values[best]
+    likely = joint / prior[words]
+    likely /= likely.max(axis=1, keepdims=True)
+    return Candidates(words, likely, joint / total[:, None]).rows(back.ravel())

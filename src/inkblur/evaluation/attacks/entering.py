@@ -1,4 +1,5 @@
-"""Words on either side of a release, by id, as an attacker reads them who knows its settings.
+"""Words on either side of a release, by id, as an attacker reads them who knows its settings; and
+how common words are.
 
 What is dropped does not enter, and names, numbers and unknown words enter as the null word: whoever
 counts them as words expects other outputs than those that come. What comes out are words of the
@@ -8,24 +9,72 @@ table as it spells them, which no tokenizer need read: "u.s.", "co2", "Paris" be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.analysis import Analysis, Analyst
+from inkblur.documents.analysis import Analysis, Analyst, known_id
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors, pick
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.channel import Channel, ClearChannel, CopyingChannel, channel_of
-from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Ids
+from inkblur.types import NULL_ID, Array, Ids
 
 Flags = NDArray[np.bool_]
 Entering = Callable[[str], Ids]  # the ids of a true text's words
 WORD_CLASSES = {"stop_words", "unknown", "numbers", "addresses", "names"}
 _SIGNS = ("punctuation keep", "sentence_ends keep")  # what is copied and is no word
 _GRID = 4096  # places of a composition: rare terms of a long text count too
+UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
+TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
+_MOST_KEPT = 1 << 17  # pieces of text per table whose ids are kept: texts repeat themselves
+_LONGEST_KEPT = 40  # letters
+_kept: WeakKeyDictionary[Embedding, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
+_ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
+
+
+def entering_ids(text: str, embedding: Embedding) -> Ids:
+    """The ids of a text's words, numbers and addresses, as the closed policies let them enter."""
+    kept = _kept.setdefault(embedding, {})
+    ids: list[int] = []
+    for piece in text.split():  # no token crosses white space
+        known = kept.get(piece)
+        if known is None:
+            known = tuple(
+                known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
+                for token in tokenize(piece)
+                if token.kind in _ENTERING
+            )
+            if len(kept) < _MOST_KEPT and len(piece) <= _LONGEST_KEPT:
+                kept[piece] = known
+        ids += known
+    return np.array(ids, np.int64)
+
+
+def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:
+    """How common each word is, (vocabulary + 1,), the null word last; sums to 1.
+
+    From the table's public counts where it has them, else by Zipf's law over its ranks (a table is
+    in order of frequency). Public texts, as ids, are counted on top of that.
+
+    >>> table = Embedding(["the", "of", "cat"], [[0.0], [1.0], [2.0]], name="toy")
+    >>> unigram(table).round(2).tolist()
+    [0.41, 0.3, 0.24, 0.05]
+    """
+    shares: Array
+    if embedding.counts is not None:
+        shares = np.asarray(embedding.counts, np.float64) + 0.5  # a word of no count may occur
+    else:
+        shares = np.float64(1.0) / (np.arange(len(embedding)) + 2.7)  # Mandelbrot's form of it
+    prior = np.append(shares / shares.sum() * (1.0 - UNKNOWN_SHARE), UNKNOWN_SHARE)
+    if not texts:
+        return prior
+    seen = np.bincount(np.concatenate(texts) % len(prior), minlength=len(prior))
+    mixed: Array = (1.0 - TABLE_SHARE) * seen / seen.sum() + TABLE_SHARE * prior
+    return mixed
 
 
 def entering(blur: Privatizer | SyntheticVectors) -> Entering:

@@ -8,17 +8,19 @@ is, and names the commonest where a text says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack
-from inkblur.evaluation.attacks.likelihood import Likelihood
-from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
+from inkblur.evaluation.attacks.likelihood import Likelihood, PoolLikelihood, likelihood_of
 from inkblur.evaluation.attacks.svm import LinearSvm
-from inkblur.types import Ids, counted
+from inkblur.evaluation.dataset import checked_secrets
+from inkblur.evaluation.measures.intervals import over_texts
+from inkblur.evaluation.results import ADAPTIVE, STATIC, Measurement
+from inkblur.evaluation.target import Target
+from inkblur.types import Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,37 @@ def infer(
     return Inferred(truth, answers, float((truth == commonest).mean()))
 
 
-def checked_secrets(known: Sequence[str | None], asked: Sequence[str | None]) -> list[str]:
-    """The different labels that the known texts have, or an error where none can be inferred."""
-    names = sorted({label for label in known if label is not None})
-    if len(names) < 2:
-        raise ParameterError(
-            f"the secret column has {counted(len(names), 'different value')} in the training part, "
-            "at least 2 are needed"
+def measure_inference(target: Target) -> Iterator[Measurement]:
+    """How many secrets are guessed by one who studied released texts, true ones, or the channel."""
+    data, known = target.data, target.known
+    guessed = "secret labels guessed"
+    if not data.has_secrets:
+        yield Measurement("inference", "", guessed, reason="no text has a secret label")
+        return
+    attacks: list[tuple[str, Sequence[str], Attack | None]] = [
+        (ADAPTIVE, target.released_train.texts, None),
+        (STATIC, target.train, None),
+    ]
+    if not isinstance(known, str):
+        attacks.append(("by the channel", target.train, likelihood_of(target.releaser, known)))
+    for kind, studied, attack in attacks:
+        said = infer(
+            studied,
+            data.train.secrets,
+            target.released_test.texts,
+            data.test.secrets,
+            seed=target.plan.seed,
+            attack=attack,
         )
-    if not set(names) & set(asked):
-        raise ParameterError("no test text has a secret that the training part has too")
-    return names
+        plan = target.plan
+        spread = over_texts(said.truth, said.answers, confidence=plan.confidence, seed=plan.seed)
+        yield Measurement(
+            "inference",
+            "",
+            f"{guessed}, {kind}",
+            value=spread["accuracy"],
+            chance=said.chance,
+            by_chance="the commonest label",
+        )
+    if isinstance(known, str):
+        yield Measurement("inference", "", f"{guessed}, by the channel", reason=known)

@@ -1,14 +1,20 @@
 """Koppel's attack: who is nearest, again and again, in random halves of the features.
 
-Each author is one vector x_a over the F most frequent space-free character 4-grams (see
-`measures/ngrams.py` for what that means) of all known texts; an unknown text is a vector u. For k
-random sets H of F/2 features, the author of the largest similarity on H gets a vote:
+Each author is one vector x_a over the F most frequent space-free character 4-grams of all known
+texts; an unknown text is a vector u. For k random sets H of F/2 features, the author of the largest
+similarity on H gets a vote:
 
     cosine   sum_H u x / sqrt(sum_H u^2 sum_H x^2)
     Ruzicka  sum_H min(u, x) / sum_H max(u, x)
 
 The answer is the author of most votes, or DONT_KNOW where their share of the k votes is below a
 threshold (thesis, Algorithm 3; Koppel, Schler and Argamon 2011; Koppel and Winter 2014).
+
+What stands in the vectors, for an n-gram's count c and share p among a text's n-grams, was chosen
+on Reuters C50 and PAN 2018 themselves, because an attack should be as strong as it can be:
+
+    cosine   log(1 + c) idf          Ruzicka  p idf
+    idf = 1 + log((1 + A) / (1 + authors who use it)), for A authors in all.
 
 How 100 halves cost little more than one: with the halves as a 0/1 table M (F, k), all k sums for a
 text and all authors are one matrix product t(u, x)[:, S] @ M[S], where t is the product or the
@@ -18,24 +24,24 @@ one side alone, and max(u, x) = u + x - min(u, x).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from inkblur.blas import one_thread
 from inkblur.evaluation.attacks.base import DONT_KNOW, check_fitted, checked_known, joined_by_author
-from inkblur.evaluation.measures.ngrams import (
+from inkblur.evaluation.measures.words import (
     Counts,
     count_matrix,
     most_frequent,
-    shares,
     space_free_ngrams,
 )
 from inkblur.types import Array, Ids, choose, fraction, whole
 
+_FEATURES = 20_000  # n-grams, the most frequent in the known texts
 _BLOCK_NUMBERS = 1 << 23  # of known vectors made dense at a time: 64 MB, however many authors
 
 
@@ -46,34 +52,11 @@ class Similarity(Enum):
     RUZICKA = "ruzicka"
 
 
-class NgramWeighting(Enum):
-    """What stands in the vectors, for an n-gram's count c and share p among a text's n-grams.
-
-    idf = 1 + log((1 + A) / (1 + authors who use it)), for A authors in all.
-    """
-
-    SHARE = "share"  # p
-    TF_IDF = "tf-idf"  # p idf
-    LOG_TF_IDF = "log-tf-idf"  # log(1 + c) idf: common n-grams no longer drown the others
-
-
-# Chosen on Reuters C50 and PAN 2018 themselves, because an attack should be as strong as it can be;
-# as measures of Koppel's method their figures there are a little too good. SHARE is the plain one.
-_STRONGER = {
-    Similarity.COSINE: NgramWeighting.LOG_TF_IDF,
-    Similarity.RUZICKA: NgramWeighting.TF_IDF,
-}
-
-
 class Koppel:
     """The attack as an object: `fit` on known texts, `predict` or `votes` on unknown ones.
 
     Ties between authors go to the lowest number. A text that shares no n-gram with the known ones
     gets no vote and the answer DONT_KNOW, in a closed world too.
-
-    >>> attack = Koppel(seed=1, halves=10).fit(["whilst colour", "while color"], [0, 1])
-    >>> attack.predict(["the colour of it", "color it", ""]).tolist()
-    [0, 1, -1]
     """
 
     def __init__(
@@ -81,33 +64,29 @@ class Koppel:
         *,
         seed: int,
         similarity: Similarity | str = Similarity.RUZICKA,
-        weighting: NgramWeighting | str | None = None,  # None: the stronger one for this similarity
-        features: int = 20_000,  # n-grams, the most frequent in the known texts
         halves: int = 100,
         threshold: float = 0.0,  # least share of votes for an answer, in [0, 1]; 0: closed world
-        n: int = 4,
     ) -> None:
         self.similarity = choose(Similarity, similarity, "similarity")
-        chosen = _STRONGER[self.similarity] if weighting is None else weighting
-        self.weighting = choose(NgramWeighting, chosen, "weighting")
-        self.features = whole(features, "features")
         self.halves = whole(halves, "halves")
         self.threshold = fraction(threshold, "threshold")
-        self.n = whole(n, "n")
         self.seed = seed
         self.name = f"koppel-{self.similarity.value}"
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Join each author's texts into one vector and draw the halves."""
-        numbers = checked_known(texts, authors)
-        self.authors = np.unique(numbers)  # suspects, ascending
-        counts = [space_free_ngrams(own, self.n) for own in joined_by_author(texts, numbers)]
-        self._columns = most_frequent(counts, self.features)
+        self.authors, writers = checked_known(texts, authors)  # suspects, ascending
+        counts = [space_free_ngrams(own) for own in joined_by_author(texts, writers)]
+        self._columns = most_frequent(counts, _FEATURES)
         table = count_matrix(counts, self._columns)
         users = np.bincount(table.indices, minlength=table.shape[1])
         self._idf = 1.0 + np.log((1.0 + len(counts)) / (1.0 + users))
         self._known = self._weighted(table)
-        self._masks = _random_halves(table.shape[1], self.halves, np.random.default_rng(self.seed))
+        # (features, halves) of 0 and 1: each column chooses half of the features, at least one.
+        features, rng = table.shape[1], np.random.default_rng(self.seed)
+        self._masks = np.zeros((features, self.halves))
+        for column in range(self.halves):
+            self._masks[rng.permutation(features)[: max(1, features // 2)], column] = 1.0
         return self
 
     def predict(self, texts: Sequence[str]) -> Ids:
@@ -123,14 +102,16 @@ class Koppel:
     def votes(self, texts: Sequence[str]) -> Ids:
         """Each half's choice, (texts, halves): an author's number, or DONT_KNOW for no choice."""
         check_fitted(self, "_known")
-        unknown = self._weighted(
-            count_matrix([space_free_ngrams(text, self.n) for text in texts], self._columns)
-        )
+        unknown = self._weighted(count_matrix(list(map(space_free_ngrams, texts)), self._columns))
         best = np.zeros((len(texts), self.halves))  # 0 is no similarity at all, and earns no vote
         choice = np.full((len(texts), self.halves), DONT_KNOW, dtype=np.int64)
         own = self._alone(unknown)
         used, place = np.unique(unknown.indices, return_inverse=True)  # n-grams that any text has
-        for authors, by_feature, theirs in self._blocks(used):
+        step = max(1, _BLOCK_NUMBERS // max(1, len(used)))
+        for start in range(0, len(self.authors), step):  # some authors at a time
+            rows = self._known[start : start + step]
+            by_feature = np.ascontiguousarray(rows[:, used].toarray().T)
+            theirs = self._alone(rows)
             for row in range(len(texts)):
                 span = slice(unknown.indptr[row], unknown.indptr[row + 1])
                 similarity = self._similarities(
@@ -144,7 +125,7 @@ class Koppel:
                 value = similarity[winner, np.arange(self.halves)]
                 better = value > best[row]
                 best[row, better] = value[better]
-                choice[row, better] = authors[winner[better]]
+                choice[row, better] = self.authors[start + winner[better]]
         return choice
 
     def _similarities(
@@ -170,26 +151,10 @@ class Koppel:
         return np.asarray(vectors @ self._masks, np.float64)
 
     def _weighted(self, counts: Counts) -> Counts:
-        if self.weighting is NgramWeighting.LOG_TF_IDF:
+        if self.similarity is Similarity.COSINE:
             counts.data = np.log1p(counts.data) * self._idf[counts.indices]
-            return counts
-        table = shares(counts)
-        if self.weighting is NgramWeighting.TF_IDF:
-            table.data *= self._idf[table.indices]
-        return table
-
-    def _blocks(self, used: NDArray[np.integer]) -> Iterator[tuple[Ids, Array, Array]]:
-        """Some authors at a time: numbers, their `used` n-grams (used, authors), sums alone."""
-        step = max(1, _BLOCK_NUMBERS // max(1, len(used)))
-        for start in range(0, len(self.authors), step):
-            rows = self._known[start : start + step]
-            by_feature = np.ascontiguousarray(rows[:, used].toarray().T)
-            yield self.authors[start : start + step], by_feature, self._alone(rows)
-
-
-def _random_halves(features: int, halves: int, rng: np.random.Generator) -> Array:
-    """(features, halves) of 0 and 1; each column chooses half of the features, at least one."""
-    masks = np.zeros((features, halves))
-    for column in range(halves):
-        masks[rng.permutation(features)[: max(1, features // 2)], column] = 1.0
-    return masks
+        else:
+            sums = np.asarray(counts.sum(axis=1), np.float64)
+            counts.data /= np.repeat(np.where(sums > 0, sums, 1.0), np.diff(counts.indptr))
+            counts.data *= self._idf[counts.indices]
+        return counts

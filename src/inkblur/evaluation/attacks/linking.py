@@ -8,19 +8,20 @@ above a pair by two: 1/2 is chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import checked_authors
-from inkblur.evaluation.attacks.views import WordsAndNgrams
-from inkblur.evaluation.measures.bootstrap import statistic_over_texts
-from inkblur.evaluation.results import Interval
+from inkblur.evaluation.attacks.svm import WordsAndNgrams
+from inkblur.evaluation.measures.intervals import statistic_over_texts
+from inkblur.evaluation.results import Interval, Measurement
+from inkblur.evaluation.target import Target
 from inkblur.types import Array, Ids
 
-MOST_TEXTS = 2_000  # 2 million pairs
+_COMPARED = 500  # texts
 
 
 def similarities(texts: Sequence[str]) -> Array:
@@ -39,10 +40,6 @@ def linking(texts: Sequence[str], authors: ArrayLike, *, confidence: float, seed
     1.0
     """
     numbers = checked_authors(texts, authors)
-    if len(texts) > MOST_TEXTS:
-        raise ParameterError(
-            f"linking compares at most {MOST_TEXTS:,} texts, got {len(texts):,}: give a sample"
-        )
     left, right = np.triu_indices(len(texts), 1)
     same = numbers[left] == numbers[right]
     if not same.any() or same.all():
@@ -72,3 +69,24 @@ def auc(higher: ArrayLike, lower: ArrayLike) -> float:
     below = np.cumsum(theirs) - theirs / 2
     pairs = ours.sum() * theirs.sum()
     return float(ours @ below / pairs) if pairs else math.nan
+
+
+def measure_linking(target: Target) -> Iterator[Measurement]:
+    """The area for a sample of the test texts."""
+    what = "area under the curve: pairs of texts by one author against pairs by two"
+    if not target.data.has_authors:
+        yield Measurement("linking", "", what, reason="no text has an author")
+        return
+    authors, texts = target.data.test.authors, target.released_test.texts
+    known = [row for row in target.order if authors[row] >= 0 and texts[row]]
+    rows = sorted(known[:_COMPARED])
+    plan = target.plan
+    try:
+        area = linking(
+            [texts[row] for row in rows], authors[rows], confidence=plan.confidence, seed=plan.seed
+        )
+    except ParameterError:
+        reason = "too few texts of one author with words"
+        yield Measurement("linking", "", what, reason=reason)
+    else:
+        yield Measurement("linking", "", what, value=area, chance=0.5)

@@ -4,6 +4,8 @@ The reader knows the channel P(out | word) and has expectations about text: how 
 (unigram), and, with a public file to learn from, which words follow which (trigrams). Bayes' rule
 then says for every place of the released text how likely each true word is; no reader with these
 expectations can do better (cf. Tong et al., "On the Vulnerability of Text Sanitization", 2025).
+Everything the reader expects comes from public counts or from a public file that the user names,
+never from the text that is protected.
 
 With trigrams the words of a text are read together, by the forward-backward algorithm over the
 candidates of each place: the state is a pair of neighboring words, and
@@ -13,18 +15,37 @@ candidates of each place: the state is a pair of neighboring words, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
+from inkblur.documents.analysis import folded
+from inkblur.documents.policies import Treatment
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import TokenClass
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.candidates import Candidates, candidates
-from inkblur.evaluation.attacks.channel import Channel
-from inkblur.evaluation.attacks.language import Trigrams
-from inkblur.types import Array, Ids
+from inkblur.evaluation.attacks.channel import Candidates, Channel, candidates
+from inkblur.evaluation.attacks.entering import (
+    WORD_CLASSES,
+    Flags,
+    entering_ids,
+    numbered,
+    places,
+    unigram,
+)
+from inkblur.evaluation.measures.intervals import share_over_texts
+from inkblur.evaluation.results import Interval, Measurement
+from inkblur.evaluation.target import Target, drawn_again, with_copies
+from inkblur.types import NULL_ID, Array, Ids
 
 SURE = 0.9  # a reader who holds a word at least this likely is called sure of it
+DISCOUNT = 0.75  # of every count of words that follow each other
+RELEASES = (2, 5, 10)  # how often one text is released afresh
+_RELEASED_AGAIN = 10  # texts
+_RECOVERED = "words recovered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,38 +57,29 @@ class Guesses:
 
 
 class Reader:
-    """Reads releases of one channel.
+    """Reads releases of one channel."""
 
-    >>> from inkblur import Embedding, Exponential
-    >>> from inkblur.evaluation.attacks.channel import ExactChannel
-    >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
-    >>> channel = ExactChannel(Exponential(table, epsilon=4.0), 3)
-    >>> reader = Reader(channel, np.array([0.5, 0.1, 0.35, 0.05]))
-    >>> reader.read([np.array([[1], [2]])])[0].words.tolist()  # "dog" was rather a "cat"
-    [0, 2]
-    """
-
-    def __init__(self, channel: Channel, prior: Array, *, kept: int = 12) -> None:
+    def __init__(self, channel: Channel, prior: Array) -> None:
         if prior.shape != (channel.size + 1,):
             raise ParameterError(
                 f"a prior over {channel.size} words and the null word is needed, got {prior.shape}"
             )
-        self.channel, self.prior, self.kept = channel, prior, kept
+        self.channel, self.prior = channel, prior
 
     def candidates(self, texts: Sequence[Ids]) -> list[Candidates]:
         """What each place may have been. A text is (places, releases): the ids that came out."""
         if not texts:
             return []
-        found = candidates(self.channel, self.prior, np.concatenate(texts), kept=self.kept)
+        every = candidates(self.channel, self.prior, np.concatenate(texts))
         ends = np.cumsum([len(text) for text in texts])
         return [
-            found.rows(np.arange(end - len(text), end))
+            every.rows(np.arange(end - len(text), end))
             for end, text in zip(ends.tolist(), texts, strict=True)
         ]
 
     def read(self, texts: Sequence[Ids], trigrams: Trigrams | None = None) -> list[Guesses]:
         """The likeliest word at each place of each text, (places, releases)."""
-        return [guessed(found, trigrams) for found in self.candidates(texts)]
+        return [guessed(each, trigrams) for each in self.candidates(texts)]
 
 
 def guessed(found: Candidates, trigrams: Trigrams | None = None) -> Guesses:
@@ -117,3 +129,253 @@ def smoothed(found: Candidates, model: Trigrams) -> Array:
 def _scaled(table: Array) -> Array:
     total = table.sum()
     return table / total if total > 0 else np.full_like(table, 1.0 / table.size)
+
+
+def check_lessons(texts: Sequence[Ids]) -> None:
+    """Raise where nobody can learn from public texts which words follow which."""
+    if not any(len(text) > 2 for text in texts):
+        raise ParameterError("the public file has no text of three words to learn from")
+
+
+class Trigrams:
+    """P(word | the two before it), by interpolated absolute discounting.
+
+        p(c | a b) = (n(abc) - d)+ / n(ab.) + d m(ab.) / n(ab.) p(c | b)
+
+    with n counted in public texts, m the number of different words seen after a b, p(c | b)
+    likewise, and p(c) the unigram; where a b was never seen, p(c | b) itself (Ney, Essen and Kneser
+    1994). Words are numbers from 0 to `size`, which is the null word.
+    """
+
+    def __init__(self, texts: Sequence[Ids], prior: Array) -> None:
+        check_lessons(texts)
+        self.size = len(prior) - 1
+        self.prior = prior
+        base = len(prior)
+        rows = [np.asarray(text) % base for text in texts]  # NULL_ID becomes `size`
+        self._two = _Counts(np.concatenate([r[:-1] * base + r[1:] for r in rows]), base)
+        self._three = _Counts(
+            np.concatenate([self._pair(r[:-2], r[1:-1]) * base + r[2:] for r in rows]), base
+        )
+
+    def after_one(self, b: Ids, c: Ids) -> Array:
+        """p(c | b), elementwise after broadcasting."""
+        return self._discounted(self._two, b, c, self.prior[c])
+
+    def after_two(self, a: Ids, b: Ids, c: Ids) -> Array:
+        """p(c | a b), elementwise after broadcasting."""
+        lower = self.after_one(b, c)
+        return self._discounted(self._three, self._pair(a, b), c, lower)
+
+    def _pair(self, a: Ids, b: Ids) -> Ids:
+        """The number of a pair among those that were seen, -1 for others.
+
+        Three words as one number would pass 64 bits in a vocabulary of two million.
+        """
+        return self._two.number(a * len(self.prior) + b)
+
+    def _discounted(self, counts: _Counts, context: Ids, c: Ids, lower: Array) -> Array:
+        seen, total, kinds = counts.look_up(context, c)
+        known = total > 0
+        total = np.where(known, total, 1)
+        share = np.maximum(seen - DISCOUNT, 0) / total
+        left = np.where(known, DISCOUNT * kinds / total, 1.0)
+        mixed: Array = share + left * lower
+        return mixed
+
+
+class _Counts:
+    """How often contexts and their continuations occur, as sorted arrays."""
+
+    def __init__(self, keys: Ids, base: int) -> None:
+        self._base = base
+        self._keys, self._times = np.unique(keys, return_counts=True)
+        self._contexts, first = np.unique(self._keys // base, return_index=True)
+        self._kinds = np.diff(np.append(first, len(self._keys)))
+        self._totals = np.add.reduceat(self._times, first)
+
+    def number(self, keys: Ids) -> Ids:
+        """The place of each key among all different ones, -1 where it does not occur."""
+        where, known = _places(self._keys, keys)
+        return np.where(known, where, -1)
+
+    def look_up(self, context: Ids, c: Ids) -> tuple[Ids, Ids, Ids]:
+        """Times of the pair, times of the context, different continuations of the context."""
+        context, c = np.broadcast_arrays(context, c)
+        pair, found = _places(self._keys, context * self._base + c)
+        where, known = _places(self._contexts, context)
+        return (
+            np.where(found, self._times[pair], 0),
+            np.where(known, self._totals[where], 0),
+            np.where(known, self._kinds[where], 0),
+        )
+
+
+def _places(keys: Ids, wanted: Ids) -> tuple[Ids, Flags]:
+    where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return where, keys[where] == wanted
+
+
+class Kind(IntEnum):
+    """What stood at a place of the true text."""
+
+    STOP_WORD = 0
+    WORD = 1
+    NAME = 2  # begins with a capital inside a sentence
+    NUMBER = 3
+    UNKNOWN = 4  # an address, or a word that the vocabulary lacks
+
+
+@dataclass(frozen=True, slots=True)
+class TrueWords:
+    """What a reader tries to find out."""
+
+    ids: Ids  # (places,); NULL_ID where the null word entered
+    kinds: Ids  # (places,): see Kind
+    copied: Flags  # (places,): what comes out as it stands
+
+
+def true_words(text: str, blur: Privatizer, others: dict[str, int] | None = None) -> TrueWords:
+    """The words, numbers and addresses of a text that enter a release or are copied, as far as it
+    reaches; what it is filled with is none. `others` numbers what is copied and is no word of the
+    table.
+    """
+    table = blur.mechanism.embedding
+    ids, copied = numbered(places(blur.released(text)), table, {} if others is None else others)
+    kinds: list[Kind] = []
+    opening = True  # capitals say nothing where a sentence begins
+    for token, fate in blur.fates(text):
+        if fate is None:
+            opening |= token.kind is TokenClass.SENTENCE_END
+            continue
+        if fate is not Treatment.DROP:
+            if len(kinds) == len(ids):
+                break
+            word, known = token.kind is TokenClass.WORD, 0 <= ids[len(kinds)] < len(table)
+            if token.kind is TokenClass.NUMBER:
+                kinds.append(Kind.NUMBER)
+            elif word and folded(token.text) in STOP_WORDS:
+                kinds.append(Kind.STOP_WORD)
+            elif word and token.text[0].isupper() and not opening:
+                kinds.append(Kind.NAME)
+            else:
+                kinds.append(Kind.WORD if known else Kind.UNKNOWN)
+        opening = False
+    count = len(kinds)
+    return TrueWords(ids[:count], np.array(kinds, np.int64), copied[:count])
+
+
+def unchanged(truth: Sequence[TrueWords], outs: Sequence[Ids]) -> float:
+    """The share of words that came out as they stood."""
+    same = sum((true.ids == out).sum() for true, out in zip(truth, outs, strict=True))
+    return float(same / sum(len(true.ids) for true in truth))
+
+
+def recovered(
+    truth: Sequence[TrueWords],
+    guesses: Sequence[Guesses],
+    confidence: float,
+    seed: int,
+) -> dict[str, Interval | None]:
+    """Shares of what entered that a reader names; None where there was nothing of a kind.
+
+    The null word is never recovered: knowing that a number stood somewhere is not knowing it.
+    """
+    right = [
+        (true.ids != NULL_ID) & (true.ids == said.words)
+        for true, said in zip(truth, guesses, strict=True)
+    ]
+    sure = [said.belief >= SURE for said in guesses]
+
+    def share(hits: Sequence[Flags], among: Sequence[Flags]) -> Interval | None:
+        counts = np.array([(h & a).sum() for h, a in zip(hits, among, strict=True)])
+        totals = np.array([a.sum() for a in among])
+        return share_over_texts(counts, totals, confidence=confidence, seed=seed)
+
+    def of_kind(*kinds: Kind) -> list[Flags]:
+        return [np.isin(true.kinds, kinds) for true in truth]
+
+    every = of_kind(*Kind)
+    none = Interval(0.0, None, None, (0.0,), "texts")
+    return {
+        _RECOVERED: share(right, every) or none,
+        "content words recovered": share(right, of_kind(Kind.WORD, Kind.NAME, Kind.UNKNOWN))
+        or none,
+        "names recovered": share(right, of_kind(Kind.NAME)),
+        "numbers recovered": share(right, of_kind(Kind.NUMBER)),
+        "words that the reader is at least 90 % sure of": share(sure, every) or none,
+        "of those, right": share(right, sure),
+    }
+
+
+def measure_reading(target: Target) -> Iterator[Measurement]:
+    """What readers recover from one release, and from several of the same texts."""
+    others: dict[str, int] = {}
+    truth = _readable(target, others)
+    if isinstance(truth, str):
+        yield Measurement("reading", "", _RECOVERED, reason=truth)
+        several = "words recovered from several releases"
+        yield Measurement("repetition", "", several, reason=truth)
+        return
+    blur, channel = target.words_in_places
+    standing = [(words.ids, words.copied) for words in truth]
+    outs = drawn_again(blur, standing, 1, target.rng.child("read"))
+    texts = [entering_ids(text, target.embedding) for text in target.public]
+    prior = unigram(target.embedding, texts)
+    unknown = np.full(len(others) + 1, prior[-1] / (len(others) + 1))
+    reader = Reader(
+        with_copies(channel, standing, len(others)), np.concatenate([prior[:-1], unknown])
+    )
+    likely = reader.candidates(outs)
+    readers = {"unigram": [guessed(each) for each in likely]}
+    if texts:
+        trigrams = Trigrams(texts, reader.prior)
+        readers["trigram"] = [guessed(each, trigrams) for each in likely]
+    else:
+        yield Measurement("reading", "trigram", _RECOVERED, reason="no public texts to learn from")
+    spread = target.plan.confidence, target.plan.seed
+    error = reader.channel.error
+    how = f"; channel estimated, off by {error:.2f}" if error else ""
+    how += "" if blur.length is None else "; told where a text ends"
+    how += "; copied words count" if WORD_CLASSES & {*blur.policies.kept} else ""
+    stands = unchanged(truth, [out[:, 0] for out in outs])
+    for name, said in readers.items():
+        shares = recovered(truth, said, *spread)
+        yield Measurement(
+            "reading",
+            name,
+            _RECOVERED + how,
+            value=shares.pop(_RECOVERED),
+            chance=stands,
+            by_chance="the text, taken at face value",
+        )
+        for what, value in shares.items():
+            if value is not None:
+                yield Measurement("reading", name, what, value=value, by_chance="")
+    again = truth[:_RELEASED_AGAIN]
+    many = drawn_again(blur, standing[: len(again)], max(RELEASES), target.rng.child("again"))
+    for releases in RELEASES:
+        said = reader.read([out[:, :releases] for out in many])
+        yield Measurement(
+            "repetition",
+            "",
+            f"words recovered from {releases} releases with fresh noise (a repeat under the same "
+            "key is identical and shows nothing more)",
+            value=recovered(again, said, *spread)[_RECOVERED],
+            chance=unchanged(again, [out[:, 0] for out in many]),
+            by_chance="the first release, taken at face value",
+        )
+
+
+def _readable(target: Target, others: dict[str, int]) -> list[TrueWords] | str:
+    """Texts to read, or why none is."""
+    if not target.in_places:
+        return "no released word stands in the place of a true one"
+    if isinstance(target.known, str):
+        return target.known
+    if not target.plan.read_texts:
+        return "no text was to be read"
+    blur, _ = target.words_in_places
+    texts = [target.test[row] for row in target.order[: target.plan.read_texts]]
+    truth = [true_words(text, blur, others) for text in texts]
+    return [words for words in truth if len(words.ids)] or "no word enters the mechanism"

@@ -1,1 +1,1 @@
-"""Numbers about releases: survival, distances, utility, meaning, and their intervals."""
+"""Numbers about releases: survival, intervals, utility, meaning, and the words of texts."""

@@ -11,7 +11,6 @@ numbers (folded to lower case); released term-frequency vectors are weighted as 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -20,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.measures.training import narrow, trained
-from inkblur.evaluation.measures.words import words_of
-from inkblur.types import Ids, choose, counted
+from inkblur.evaluation.measures.words import narrow, trained, words_of
+from inkblur.types import choose, counted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -48,51 +46,6 @@ class LabelAnswers:
     labels: int  # distinct, in the training part
     unseen: int  # test texts left out: no training text has their label
 
-    def scores(self) -> Rates:
-        """How well labels were recognized."""
-        return rates(self.truth, self.answers)
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Accuracy, and the plain means over classes of precision, recall and F1."""
-
-    accuracy: float
-    precision: float
-    recall: float
-    f1: float
-
-
-FIELDS = ("accuracy", "precision", "recall", "f1")
-
-
-def rates(
-    truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids, *, no_answer: Any = None
-) -> Rates:
-    """Compare answers with the truth; a class is whatever occurs in either, but for `no_answer`.
-
-    A class that was never answered has precision 0, one that never occurs has recall 0, and a
-    class where both are 0 has F1 0 (scikit-learn's `zero_division=0`).
-
-    >>> rates(["a", "a", "b", "b"], ["a", "b", "b", "b"]).recall
-    0.75
-    """
-    if len(truth) != len(answers) or not len(truth):
-        raise ParameterError(
-            f"{counted(len(truth), 'true class', 'true classes')} and "
-            f"{counted(len(answers), 'answer')} cannot be compared"
-        )
-    with needs("scores need scikit-learn", "evaluation"):
-        from sklearn.metrics import accuracy_score, precision_recall_fscore_support
-    with warnings.catch_warnings():
-        # It suspects a regression where most texts have a class of their own.
-        warnings.filterwarnings("ignore", message="The number of unique classes")
-        classes = [each for each in np.union1d(truth, answers).tolist() if each != no_answer]
-        *means, _ = precision_recall_fscore_support(
-            truth, answers, labels=classes, average="macro", zero_division=0
-        )
-        return Rates(*map(float, (accuracy_score(truth, answers), *means)))
-
 
 def label_answers(
     train: Sequence[str] | csr_matrix,
@@ -110,8 +63,8 @@ def label_answers(
     >>> spam = ["win cash", "cash prize now", "see you", "home at six"]
     >>> labels = ["spam", "spam", "ham", "ham"]
     >>> found = label_answers(spam, labels, ["cash now"], ["spam"], model="naive-bayes", seed=1)
-    >>> found.scores().accuracy
-    1.0
+    >>> found.answers
+    ('spam',)
     """
     kind = choose(UtilityClassifier, model, "model")
     studied, labels = _labeled(train, train_labels, "training")

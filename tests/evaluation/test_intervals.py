@@ -1,4 +1,4 @@
-"""Intervals over texts: as wide as the binomial's, seeded, and the baseline's own."""
+"""Intervals over texts: as wide as the binomial's, seeded, and no proof of what was not seen."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ import numpy as np
 import pytest
 
 from inkblur.evaluation.attacks.base import judged
-from inkblur.evaluation.evaluate import evaluate
-from inkblur.evaluation.measures.bootstrap import (
-    RESAMPLES,
+from inkblur.evaluation.author_attacks import Attacked, joined_attacks
+from inkblur.evaluation.measures.intervals import (
     over_repeated_texts,
     over_texts,
     rates_by_resample,
-    resample_counts,
     share_over_texts,
     statistic_over_texts,
 )
-from inkblur.evaluation.measures.utility import FIELDS, rates
-from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.repetitions import Attacked, joined_attacks
-from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids
-
-from .made import corpus, table
 
 
 @pytest.mark.parametrize(("texts", "right"), [(100, 70), (1000, 900), (400, 200)])
@@ -54,7 +46,7 @@ def test_none_or_all_of_a_few_texts_are_no_proof_about_others(repeats: int) -> N
     assert (every.mean, every.high) == (1.0, 1.0)
     assert none.high == pytest.approx(1 - 0.025 ** (1 / 40))
     assert every.low == pytest.approx(0.025 ** (1 / 40))
-    traced = share_over_texts(truth * 0, truth * 0 + 1, confidence=0.95, seed=1)
+    traced = share_over_texts(truth * 0, truth * 0 + 5, confidence=0.95, seed=1)
     assert traced is not None
     assert (traced.mean, traced.low, traced.high) == (none.mean, none.low, none.high)
 
@@ -67,12 +59,25 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
     wide = over_texts(truth, answers, confidence=0.99, seed=3)
     assert wide == over_texts(truth, answers, confidence=0.99, seed=3)
     assert wide != over_texts(truth, answers, confidence=0.99, seed=4)
-    for name in FIELDS:
-        assert narrow[name].mean == getattr(rates(truth, answers), name)
+    for name in narrow:
         ends = [wide[name].low, narrow[name].low, narrow[name].mean, narrow[name].high]
         ends.append(wide[name].high)
         assert None not in ends
         assert all(left < right for left, right in pairwise(e for e in ends if e is not None))
+
+
+def test_scores_are_scikit_learns() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        truth, answers = rng.integers(0, 4, 30), rng.integers(0, 6, 30)  # some never occur
+        found = over_texts(truth, answers, confidence=0.95, seed=1)
+        macro = metrics.precision_recall_fscore_support(
+            truth, answers, average="macro", zero_division=0
+        )
+        means = [found[name].mean for name in ("precision", "recall", "f1")]
+        assert means == pytest.approx(list(macro[:3]))
+        assert found["accuracy"].mean == pytest.approx(metrics.accuracy_score(truth, answers))
 
 
 def test_an_interval_over_ten_texts_covers_what_it_says() -> None:
@@ -90,58 +95,6 @@ def test_an_interval_over_ten_texts_covers_what_it_says() -> None:
         assert found.high is not None
         held += found.low <= 0 <= found.high
     assert held / collections == pytest.approx(0.95, abs=0.025)  # standard error .010
-
-
-def test_every_kind_of_interval_over_few_texts_is_the_wider() -> None:
-    truth = np.arange(20) % 2
-    said = np.where(np.arange(20) % 3 == 0, 1 - truth, truth)
-    found = over_texts(truth, said, confidence=0.95, seed=1)
-    times = resample_counts(RESAMPLES, 20, seeded_rng(1).child("bootstrap"))
-    for name, drawn in rates_by_resample(times, truth, said).items():
-        plain = np.quantile(drawn, [0.025, 0.975])
-        low, high = found[name].low, found[name].high
-        assert low is not None
-        assert high is not None
-        assert low <= plain[0] < plain[1] <= high
-        assert high - low > plain[1] - plain[0]
-
-
-def test_no_answer_is_no_author() -> None:
-    """An attack that says "don't know" once is wrong once, and has no further author to miss."""
-    truth, answers = np.array([0, 0, 1, 1]), np.array([0, -1, 1, 1])
-    scored = over_repeated_texts(truth, [answers], confidence=0.95, seed=1, no_answer=-1)
-    assert scored["f1"].mean == pytest.approx((2 / 3 + 1) / 2)
-    assert scored["accuracy"].mean == 0.75
-    attacked = Attacked("all", "static", judged("svm", answers, truth, truth))
-    assert joined_attacks([[attacked]], 0.95, 1)[0].f1 == scored["f1"]
-    times = np.ones((1, 4))
-    resampled = rates_by_resample(times, truth, answers, no_answer=-1)
-    assert {name: float(found[0]) for name, found in resampled.items()} == pytest.approx(
-        {name: scored[name].mean for name in FIELDS}
-    )
-
-
-def test_texts_without_a_word_of_the_kind_have_no_say_in_its_share() -> None:
-    """One text of five has names, and all are recovered: in another text like it they might not be,
-    but the four without names say nothing of that.
-    """
-    counts = np.array([3, 0, 0, 0, 0])
-    found = share_over_texts(counts, counts, confidence=0.95, seed=1)
-    assert found is not None
-    assert (found.mean, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(0.025)
-
-
-def test_no_name_in_a_few_texts_is_no_proof_about_others() -> None:
-    """Thirty texts of five names each, none of them recovered: "0 % to 0 %" said too much."""
-    names, none = np.full(30, 5), np.zeros(30, np.int64)
-    found = share_over_texts(none, names, confidence=0.95, seed=1)
-    every = share_over_texts(names, names, confidence=0.95, seed=1)
-    assert found is not None
-    assert every is not None
-    assert (found.low, every.high) == (0.0, 1.0)
-    assert found.high == pytest.approx(1 - 0.025 ** (1 / 30))
-    assert every.low == pytest.approx(0.025 ** (1 / 30))
 
 
 @pytest.mark.parametrize("texts", [1, 2, 4, 8])
@@ -162,25 +115,20 @@ def test_names_in_few_of_many_texts_have_an_interval_of_few_texts(texts: int) ->
     assert held / collections > 0.9  # standard error .015
 
 
-def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() -> None:
-    pytest.importorskip("sklearn")
-    from inkblur.evaluation.dataset import make_dataset
-    from inkblur.spec import ReleaseSpec
-
-    texts, names, labels = corpus()
-    data = make_dataset(texts, authors=names, labels=labels, seed=5)
-    plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=2)
-    report = evaluate(data, table(), [ReleaseSpec("laplace", 3.0)], plan)
-    before, after = report.before, report.settings[0]
-    assert {found.accuracy.over for found in (*before.attacks, *after.attacks)} == {"texts"}
-    assert {found.f1 and found.f1.over for found in (*before.attacks, *after.attacks)} == {"texts"}
-    assert {found.accuracy.over for found in (*before.of("labels"), *after.of("labels"))} == {
-        "texts"
-    }
-    for found in (*before.attacks, *after.attacks):
-        assert found.accuracy.low is not None
-        assert found.accuracy.high is not None
-        assert found.accuracy.low <= found.accuracy.mean <= found.accuracy.high
+def test_no_answer_is_no_author() -> None:
+    """An attack that says "don't know" once is wrong once, and has no further author to miss."""
+    truth, answers = np.array([0, 0, 1, 1]), np.array([0, -1, 1, 1])
+    scored = over_repeated_texts(truth, [answers], confidence=0.95, seed=1, no_answer=-1)
+    assert scored["f1"].mean == pytest.approx((2 / 3 + 1) / 2)
+    assert scored["accuracy"].mean == 0.75
+    (joined,) = joined_attacks(
+        [[Attacked("svm", "all", "static", judged(answers, truth, truth))]], 0.95, 1
+    )
+    assert joined.f1 == scored["f1"]
+    resampled = rates_by_resample(np.ones((1, 4)), truth, answers, no_answer=-1)
+    assert {name: float(each[0]) for name, each in resampled.items()} == pytest.approx(
+        {name: each.mean for name, each in scored.items()}
+    )
 
 
 def test_a_texts_answers_of_all_repetitions_go_with_it() -> None:

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.attacks import spelling, tagging, writeprints_features
-from inkblur.evaluation.attacks.base import DONT_KNOW, attribute
-from inkblur.evaluation.attacks.reverse import reverse_vectorized
+from inkblur.evaluation.attacks import writeprints
+from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.writeprints import (
-    MOST_AUTHORS,
+    GROUPS,
     AuthorClassifier,
+    TextReading,
     WritePrints,
+    WritePrintsFeatures,
     make_classifier,
 )
-from inkblur.evaluation.attacks.writeprints_features import GROUPS, TextReading, WritePrintsFeatures
-from reproduction import corpora
+from inkblur.evaluation.releasers import reverse_vectorized
 
 pytest.importorskip("textblob")
 pytest.importorskip("spellchecker")
@@ -65,39 +65,28 @@ def test_groups_count_what_they_say(name: str, feature: str, value: float) -> No
 
 def test_tags_and_their_ngrams_stay_within_a_sentence() -> None:
     text = "The cat sat. A dog sat."
-    assert writeprints_features.sentence_tags(text) == [["DT", "NN", "VBD", "."]] * 2
+    assert writeprints.sentence_tags(text) == [["DT", "NN", "VBD", "."]] * 2
     assert measured("tags", text)["NN"] == 2
     assert measured("tag bigrams", text)["DT NN"] == 2
     assert ". DT" not in measured("tag bigrams", text)
     assert measured("tag trigrams", text) == {"DT NN VBD": 2, "NN VBD .": 2}
 
 
-def test_every_token_has_a_tag_of_its_own() -> None:
+def test_every_token_has_a_tag_of_its_own_clitics_too() -> None:
     text = "and/or | it's &slash; 3,000 \\ don't/can't\nnext_line"
-    (tags,) = writeprints_features.sentence_tags(text)
-    assert len(tags) == len(writeprints_features._TOKEN.findall(text))
+    (tags,) = writeprints.sentence_tags(text)
     assert all(tags)
-
-
-def test_clitics_are_tokens_of_their_own() -> None:
-    assert writeprints_features._TOKEN.findall("It's 3,000, can't!") == [
-        "It",
-        "'s",
-        "3,000",
-        ",",
-        "ca",
-        "n't",
-        "!",
-    ]
+    assert len(tags) == 19
 
 
 def test_misspellings_are_one_slip_from_a_word() -> None:
     words = ["recieve", "Recieve", "teh", "letters", "gorbachev", "wich", "wich", "xqzvkw"]
-    assert spelling.misspellings(words) == {"wich": 2, "recieve": 1}
+    assert writeprints.misspellings(words) == {"wich": 2, "recieve": 1}
 
 
 def test_an_empty_text_has_no_style() -> None:
-    features = WritePrintsFeatures().fit([TEXT, "Another one."])
+    features = WritePrintsFeatures()
+    features.fit_transform([TEXT, "Another one."])
     assert (features.transform([""]).toarray() == 0).all()
 
 
@@ -146,27 +135,12 @@ def test_the_pairwise_svm_answers_as_on_columns_brought_to_0_and_1() -> None:
     assert unscaled.tolist() != plain.predict(unknown).tolist()
 
 
-def test_awkward_corpora() -> None:
-    with pytest.raises(ParameterError, match="at least 2 authors"):
-        WritePrints().fit(KNOWN, [1, 1, 1, 1])
-    with pytest.raises(ParameterError, match="not empty"):
-        WritePrints().fit(["words", ""], [0, 1])
-    with pytest.raises(ParameterError, match="fit first"):
-        WritePrints().predict(["words"])
-    many = 100_000
-    for kind in AuthorClassifier:
-        with pytest.raises(ParameterError, match=f"at most {MOST_AUTHORS[kind]:,} authors"):
-            WritePrints(classifier=kind).fit(["text"] * many, np.arange(many))
-    one_text_each = WritePrints().fit([KNOWN[0], KNOWN[2]], [0, 1])
-    assert one_text_each.predict([KNOWN[3]]).tolist() == [1]
-
-
 def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("textblob.taggers", "spellchecker", "sklearn.svm"):
         monkeypatch.setitem(sys.modules, module, None)
     calls: list[Callable[[], object]] = [
-        tagging._tagger.__wrapped__,
-        spelling._known_words.__wrapped__,
+        writeprints._tagger.__wrapped__,
+        writeprints._known_words.__wrapped__,
         lambda: make_classifier(AuthorClassifier.SVM),
     ]
     for call in calls:
@@ -187,16 +161,6 @@ def test_vectors_that_are_no_counts_are_refused() -> None:
     for vectors in ([[0.5, 1]], [[-1, 1]], [[1, 1, 1]]):
         with pytest.raises(ParameterError):
             reverse_vectorized(vectors, ["a", "b"])
-
-
-def test_beats_chance_on_fan_fiction(data_folder: object) -> None:
-    """Problem 2 of PAN 2018: chance is 4 of 21; the SVM was measured at 13."""
-    split = corpora.pan18(2)
-    assert split.train.authors is not None
-    assert split.test.authors is not None
-    attack = WritePrints().fit(split.train.texts, split.train.authors)
-    result = attribute(attack, split.test.texts, split.test.authors, known=split.train.authors)
-    assert result.correct >= 11
 
 
 def test_many_authors_with_one_text_each_are_studied_without_a_word() -> None:

@@ -1,20 +1,24 @@
-"""Linking, singling out and inference: they find what is there and nothing where nothing is."""
+"""Linking, singling out, inference and repetition find what is there, and nothing where nothing is."""
 
 import numpy as np
 import pytest
 
+from inkblur import Exponential
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.channel import ExactChannel
+from inkblur.evaluation.attacks.channel import ExactChannel, channel_of
+from inkblur.evaluation.attacks.entering import unigram
 from inkblur.evaluation.attacks.inference import infer
-from inkblur.evaluation.attacks.linking import MOST_TEXTS, auc, linking, similarities
+from inkblur.evaluation.attacks.linking import auc, linking, similarities
+from inkblur.evaluation.attacks.reading import Reader
+from inkblur.evaluation.attacks.repetition import repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
-from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_rows
+from inkblur.evaluation.measures.intervals import percentile_interval, resample_rows
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids
 
-from .made import corpus
+from .made import corpus, table
 
 pytest.importorskip("sklearn")
 
@@ -73,25 +77,24 @@ class TestLinking:
         for authors in ([0, 0], [0, 1]):
             with pytest.raises(ParameterError, match="two texts of one author"):
                 linking(["a text", "one more"], authors, confidence=0.95, seed=1)
-        with pytest.raises(ParameterError, match=f"at most {MOST_TEXTS:,}"):
-            linking(["a"] * 2_001, np.arange(2_001), confidence=0.95, seed=1)
 
 
 class TestSinglingOut:
     def test_copies_are_traced_and_noise_is_not(self) -> None:
         texts, _, _ = corpus(each=8)
-        assert single_out(texts, texts).by_words.all()
+        assert single_out(texts, texts)[0].all()
         blurred = ["nothing known here"] * len(texts)
-        found = single_out(texts, blurred)
-        assert found.by_words.mean() == pytest.approx(1 / len(texts))
+        by_words, by_both = single_out(texts, blurred)
+        assert by_words.mean() == pytest.approx(1 / len(texts))
+        assert by_both is None
 
     def test_a_length_of_its_own_gives_a_text_away(self) -> None:
         originals = ["sea " * count for count in range(1, 9)]
         released = ["fog " * count for count in range(1, 9)]
-        found = single_out(originals, released, range(1, 9))
-        assert found.by_both is not None
-        assert found.by_both.all()
-        assert found.by_words.sum() == 1
+        by_words, by_both = single_out(originals, released, range(1, 9))
+        assert by_both is not None
+        assert by_both.all()
+        assert by_words.sum() == 1
 
     def test_the_channel_finds_a_text_of_which_no_word_can_be_read(self) -> None:
         """100 words at epsilon 1: the likeliest original is nearly always the true one."""
@@ -155,3 +158,39 @@ class TestInference:
             infer(known, ["sea"] * 4, known, ["sea"] * 4, seed=1)
         with pytest.raises(ParameterError, match="no test text"):
             infer(known, ["sea", "sky"] * 2, known, ["fire"] * 4, seed=1)
+
+
+class TestRepetition:
+    def test_words_that_come_out_twice_are_counted_text_by_text(self) -> None:
+        true = ["fish swim in the sea", "the road is long", ""]
+        released = ["fish fish the the tree tree", "road tree", "stone"]
+        found = repeated_words(true, released)
+        assert found.tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 0]]  # "the" is a stop word
+        assert repeated_words(true, released, times=3).sum() == 0
+
+    def test_chance_is_a_text_by_another_author(self) -> None:
+        """In a file in order of authors the next text is mostly by the same one, on the same
+        subject. Where none is by another, or no author is known, it is the next text.
+        """
+        true = ["wave fish", "wave tide", "wave boat", "rain wind", "rain cloud"]
+        released = [f"{text} {text}" for text in true]
+        assert repeated_words(true, released, authors=[0, 0, 0, 1, 1])[:, 2].sum() == 0
+        plain = repeated_words(true, released)
+        assert plain[:, 2].tolist() == [1, 1, 0, 1, 0]
+        assert plain[:, :2].tolist() == [[2, 2]] * 5
+        for authors in ([0] * 5, [-1] * 5):
+            assert repeated_words(true, released, authors=authors).tolist() == plain.tolist()
+
+    def test_each_further_release_gives_more_words_away(self) -> None:
+        """Fresh noise each time; drawn again under one key, a text is the same and tells no more."""
+        mechanism = Exponential(table(), epsilon=8.0)
+        truth = mechanism.ids(" ".join(corpus(each=6)[0]).split())
+        reader = Reader(channel_of(mechanism, seeded_rng(1)), unigram(mechanism.embedding))
+        outs = np.stack([mechanism.replace(truth, seeded_rng(seed)) for seed in range(10)], axis=1)
+        right = [
+            float((reader.read([outs[:, :releases]])[0].words == truth).mean())
+            for releases in (1, 2, 5, 10)
+        ]
+        assert right == sorted(right)
+        assert right[-1] > right[0] + 0.15
+        assert (mechanism.replace(truth, seeded_rng(0)) == outs[:, 0]).all()

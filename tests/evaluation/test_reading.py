@@ -13,17 +13,24 @@ from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks import language
-from inkblur.evaluation.attacks.candidates import candidates
 from inkblur.evaluation.attacks.channel import (
     ClearChannel,
     EstimatedChannel,
     ExactChannel,
+    candidates,
     channel_of,
 )
-from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
-from inkblur.evaluation.attacks.reading import Reader, guessed, smoothed
-from inkblur.evaluation.measures.recovered import Kind, recovered, true_words
+from inkblur.evaluation.attacks.entering import entering_ids, unigram
+from inkblur.evaluation.attacks.reading import (
+    Kind,
+    Reader,
+    Trigrams,
+    guessed,
+    recovered,
+    smoothed,
+    true_words,
+    unchanged,
+)
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import NULL_ID, Array, Ids
 
@@ -210,18 +217,18 @@ def test_what_is_counted() -> None:
     outs = [np.array([0, 0, 2, 1]), np.array([1, 2])]
     prior = np.full(4, 0.25)
     reader = Reader(ExactChannel(Exponential(made, epsilon=30.0), 3), prior)
-    found = recovered(
-        "unigram", truth, outs, reader.read([out[:, None] for out in outs]), confidence=0.9, seed=1
+    shares = recovered(truth, reader.read([out[:, None] for out in outs]), 0.9, 1)
+    recovered_words, names, numbers = (
+        shares[f"{kind} recovered"] for kind in ("words", "names", "numbers")
     )
-    assert (found.texts, found.words) == (2, 6)
-    assert found.as_it_stands.mean == found.recovered.mean == pytest.approx(3 / 6)
-    assert found.recovered.low is not None
-    assert found.recovered.low <= 0.5
-    assert found.names is not None
-    assert found.names.mean == 1.0
-    assert found.numbers is not None
-    assert found.numbers.mean == 0.0
-    assert recovered("unigram", [], [], [], confidence=0.9, seed=1).names is None
+    assert recovered_words is not None
+    assert names is not None
+    assert numbers is not None
+    assert unchanged(truth, outs) == recovered_words.mean == pytest.approx(3 / 6)
+    assert recovered_words.low is not None
+    assert recovered_words.low <= 0.5
+    assert (names.mean, numbers.mean) == (1.0, 0.0)
+    assert recovered([], [], 0.9, 1)["names recovered"] is None
 
 
 def test_a_prior_of_the_wrong_size_and_an_empty_public_file_are_refused() -> None:
@@ -231,18 +238,6 @@ def test_a_prior_of_the_wrong_size_and_an_empty_public_file_are_refused() -> Non
     with pytest.raises(ParameterError, match="three words"):
         Trigrams([np.array([1, 2])], unigram(table()))
     assert Reader(channel, unigram(table())).read([]) == []
-
-
-def test_ids_of_a_piece_of_text_are_kept_for_each_table_and_not_without_bound(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("inkblur.evaluation.attacks.language._MOST_KEPT", 2)
-    made = Embedding(["old", "kim"], np.eye(2), name="toy")
-    other = Embedding(["kim", "old"], np.eye(2), name="other")
-    for _ in range(2):
-        assert entering_ids("old Kim's kim " + 50 * "k", made).tolist() == [0, 1, 1, NULL_ID]
-        assert entering_ids("old", other).tolist() == [1]
-    assert language._kept[made] == {"old": (0,), "Kim's": (1,)}
 
 
 @given(st.text(alphabet="aB3 .,'!@:/w\n\t\u00a0\u2028-", max_size=40))
