@@ -11,10 +11,9 @@ from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
-from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
+from inkblur.pools import Pool, build_pool
 from inkblur.pools.order import Marked
 from inkblur.pools.pool import write_pool
-from inkblur.rng import seeded_rng
 from inkblur.types import Ids
 from tests.evaluation.made import corpus, table
 
@@ -161,11 +160,3 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert result.exit_code == 1, result.output
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_the_likeliest_text_has_the_probability_that_is_stated() -> None:
-    made = PoolStaircase(pool(), table(), epsilon=3.0, tau=0.1)
-    encoded = made.encode([made.pool.texts[0]])
-    assert made.weights(encoded, 0).max() / 2.0**64 == pytest.approx(made.likeliest)
-    blur = PoolPrivatizer(made)
-    assert blur.release("alpha", seeded_rng(1)).text in made.pool.texts

@@ -87,7 +87,12 @@ class WordEncoder:
             raise ParameterError("a pool is encoded with plain word vectors, not with adapted ones")
         self.embedding = embedding
         self._grid = Grid(embedding, Nearness.COSINE)
-        self._weights = _weights(embedding)
+        counts = embedding.counts
+        if counts is None:
+            counts = np.zeros(len(embedding), dtype=np.int64)
+        total = max(1, int(counts.sum()))
+        weights = [_HEAVIEST * total // (total + _RARE * int(count)) for count in counts]
+        self._weights = np.maximum(np.array(weights, dtype=np.float64), 1.0)  # whole, up to 1024
         self._ids: dict[str, int] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -129,15 +134,6 @@ class WordEncoder:
                 # Below 2^53 in size, whatever the order of additions: float64 is exact.
                 out[row] += self._weights[some] @ points[some].astype(np.float64)
         return out.astype(np.int64)
-
-
-def _weights(embedding: Embedding) -> NDArray[np.float64]:
-    """Whole numbers up to 1024; all of them 1024 where the table has no counts."""
-    if embedding.counts is None:
-        return np.full(len(embedding), float(_HEAVIEST))
-    total = int(embedding.counts.sum())
-    weights = [_HEAVIEST * total // (total + _RARE * int(count)) for count in embedding.counts]
-    return np.maximum(np.array(weights, dtype=np.float64), 1.0)
 
 
 class TransformerEncoder:

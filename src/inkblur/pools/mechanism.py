@@ -36,7 +36,7 @@ from inkblur.pools.encoder import (
     directions,
     points_of,
 )
-from inkblur.pools.order import LARGE, Marked, Nearest, Order, possible_order, search_on, text_units
+from inkblur.pools.order import LARGE, Marked, Nearest, Order, search_on, text_units
 from inkblur.pools.pool import Pool
 from inkblur.rng import Bits, JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Metric, Unit, choose, fraction, inner_fraction, positive
@@ -82,7 +82,6 @@ class PoolStaircase:
     """
 
     name = "staircase"
-    batch = 50_000
     diameter = 1.0  # between any two texts
 
     def __init__(
@@ -100,10 +99,22 @@ class PoolStaircase:
         self.epsilon = positive(epsilon, "epsilon")
         self.encoder = WordEncoder(embedding) if encoder is None else encoder
         if self.encoder.name != pool.encoder:
-            raise InputError(_other_encoder(pool, embedding, self.encoder))
+            built = f"other word vectors than {embedding.name}; name those that it was built with"
+            if pool.encoder.startswith("transformer "):
+                built = "a sentence transformer; give its folder in `encoder=`"
+            if encoder is not None:
+                built = "another encoder; name the one that it was built with"
+            raise InputError(f"the pool {pool.name} was encoded with {built}, or build it again")
         labels = len(pool.label_names)
         if order is not None:
-            order = possible_order(pool, choose(Nearest, order, "order"))
+            order = choose(Nearest, order, "order")
+            if not pool.labeled:
+                order = Nearest.LABEL  # all texts have it, so meaning decides
+            elif order is Nearest.MEANING and len(pool) > LARGE:
+                raise ParameterError(
+                    f"a pool of more than {LARGE:,} texts has cells of one label each: its order "
+                    'begins with the label, so leave out `order="meaning"`'
+                )
         if tau is None:
             keep = None if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
             usable = [e for e in expectations(pool, self.epsilon) if order in (None, e.first)]
@@ -120,24 +131,18 @@ class PoolStaircase:
                 "larger epsilon, or a tau farther from 0 and 1"
             )
         self._order = Order(pool, units, self.order)
+        by_label = pool.labeled and self.order is Nearest.LABEL
+        kept = f"; the label ({', '.join(pool.label_names[:20])}) is kept first" if by_label else ""
         self.guarantee = Guarantee(
             # a / b is at most e to this power.
             epsilon=min(self.epsilon, MOST_EPSILON),
             metric=Metric.DISCRETE,
             unit=Unit.TEXT,
             assumptions=(PUBLIC_POOL, SECRET_KEY, ADD_UP),
-            reveals=(self._shown(),),
-        )
-
-    def _shown(self) -> str:
-        kept = (
-            f"; the label ({', '.join(self.pool.label_names[:20])}) is kept first"
-            if self.pool.labeled and self.order is Nearest.LABEL
-            else ""
-        )
-        return (
-            f"every released text is a public one from the pool {self.pool.name} (license: "
-            f"{self.pool.license}), whose authors are not protected{kept}"
+            reveals=(
+                f"every released text is a public one from the pool {pool.name} (license: "
+                f"{pool.license}), whose authors are not protected{kept}",
+            ),
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
@@ -145,8 +150,8 @@ class PoolStaircase:
         return self
 
     @property
-    def parameters(self) -> dict[str, float | str]:
-        """epsilon for a text, and the mass of near texts."""
+    def parameters(self) -> dict[str, float]:
+        """Epsilon for a text, and the mass of near texts."""
         return {"epsilon": self.epsilon, "tau": self.tau}
 
     @cached_property
@@ -174,24 +179,16 @@ class PoolStaircase:
         if large or device is Device.CUDA:
             self._order.search = search_on(self.pool.points, device)
 
-    @property
-    def likeliest(self) -> float:
-        """The largest probability of any text of the pool, given any text."""
-        most: int = int(self._order.units.max()) * self.steps.high
-        return most / float(1 << self.steps.bits)
-
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Where these texts lie, and the label that the public classifier gives each."""
         if self.pool.provenance.get("identifiers") == Identifiers.MASK.value:
             texts = [mask(text) for text in texts]  # as the classifier has learned to read
         with one_thread():
             towards = directions(self.encoder, texts)
-        model, points = self.pool.classifier, points_of(towards, self.pool.center)
-        labels = (
-            np.zeros(len(texts), dtype=np.int64) if model is None else model.labels(texts, points)
-        )
-        known: NDArray[np.bool_] = np.any(towards != 0, axis=1)
-        return Encoded(labels, points, known)
+        points, labels = points_of(towards, self.pool.center), np.zeros(len(texts), dtype=np.int64)
+        if self.pool.classifier is not None:
+            labels = self.pool.classifier.labels(texts, points)
+        return Encoded(labels, points, towards.any(axis=1))
 
     def draw(self, encoded: Encoded, bits: Bits) -> Ids:
         """The texts of the pool that these numbers of 64 random bits draw, by place."""
@@ -205,25 +202,6 @@ class PoolStaircase:
     def _drawing(self, encoded: Encoded) -> Draw:
         marked = Marked(self._order, self.steps.near, encoded.labels, encoded.points)
         return Draw(self.steps, marked)
-
-
-def _other_encoder(pool: Pool, embedding: Embedding, encoder: TextEncoder) -> str:
-    words = "words ", "transformer "
-    built = next(kind for kind in (*words, "") if pool.encoder.startswith(kind))
-    if built == words[1] and not encoder.name.startswith(built):
-        return (
-            f"the pool {pool.name} was encoded with a sentence transformer; give its folder in "
-            "`encoder=`"
-        )
-    if built == words[0] and encoder.name.startswith(built):
-        return (
-            f"the pool {pool.name} was encoded with other word vectors than {embedding.name}; name "
-            "the embedding that it was built with, or build it again"
-        )
-    return (
-        f"the pool {pool.name} was encoded with another encoder; name the one that it was built "
-        "with, or build it again"
-    )
 
 
 class PoolPrivatizer(AnyTextPrivatizer):
@@ -310,14 +288,12 @@ class PoolPrivatizer(AnyTextPrivatizer):
         bits = JoinedRows(streams, reading.draws).bits(len(encoded), 1)[:, 0]
         places = self.mechanism.draw(encoded, bits).tolist()
         drawn = [self.mechanism.pool.texts[place] for place in places]
-        same = sum(map(_same, drawn, true))
+        same = sum(  # capitals and spaces aside
+            one == other or one.lower().split() == other.lower().split()
+            for one, other in zip(drawn, true, strict=True)
+        )
         nulls = int((encoded.ids == NULL_ID).sum())
         return drawn, Counter(drawn=len(drawn), null=nulls, unchanged=same)
-
-
-def _same(drawn: str, true: str) -> bool:
-    """Whether a text comes out as itself, capitals and spaces aside."""
-    return drawn == true or drawn.lower().split() == true.lower().split()
 
 
 def sentences(text: str) -> list[str]:

@@ -62,18 +62,6 @@ class Nearest(Enum):
     MEANING = "meaning"  # by meaning alone: all texts are one cell
 
 
-def possible_order(pool: Pool, wanted: Nearest) -> Nearest:
-    """What comes first in the order of this pool; an error where that cannot be what is wanted."""
-    if not pool.labeled:
-        return Nearest.LABEL  # all texts have it, so meaning decides
-    if wanted is Nearest.MEANING and len(pool) > LARGE:
-        raise ParameterError(
-            f"a pool of more than {LARGE:,} texts has cells of one label each: its order "
-            'begins with the label, so leave out `order="meaning"`'
-        )
-    return wanted
-
-
 class Order:
     """The order of a pool, and the units that its texts own."""
 
