@@ -30,6 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = run(made, "pool", "build", "public.csv", "-o", "p.pool", "--label-column", "label",
                  "--license", "CC0", "--embedding", "toy.ink")  # fmt: skip
     assert result.exit_code == 0, result.output
+    assert "What the pool itself teaches: macro F1 1.000" in result.stderr  # and guessing beside it
+    assert "guessing: 0.3" in result.stderr
     return made
 
 

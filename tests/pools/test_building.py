@@ -187,8 +187,7 @@ def test_an_order_is_the_one_that_was_named(pool: Pool, monkeypatch: pytest.Monk
     plain = PoolStaircase(unlabeled, TABLE, epsilon=3.0, tau=0.2)
     seen = [mechanism.encode(["alpha sigma"]) for mechanism in (made, plain)]
     assert np.array_equal(made.weights(seen[0], 0), plain.weights(seen[1], 0))
-    monkeypatch.setattr("inkblur.pools.order.LARGE", 100)
-    monkeypatch.setattr("inkblur.pools.choice.LARGE", 100)
+    monkeypatch.setattr("inkblur.pools.mechanism.LARGE", 100)
     for tau in (None, 0.2):
         with pytest.raises(ParameterError, match="its order begins with the label"):
             PoolStaircase(pool, TABLE, epsilon=3.0, tau=tau, order="meaning")
@@ -242,7 +241,7 @@ def test_keeping_more_meaning_takes_a_smaller_share(pool: Pool) -> None:
     assert meaning.meaning > label.meaning > label.random
     assert PoolStaircase(pool, TABLE, epsilon=5.0).expected == label  # unless it is said otherwise
     made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0)
-    assert (made.tau, made.order) == (meaning.share, Nearest.MEANING)
+    assert (made.expected, made.order) == (meaning, meaning.first)
     made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0, order="label")
     assert made.order is made.expected.first is Nearest.LABEL
     assert made.tau == made.expected.share / 2

@@ -18,15 +18,12 @@ spec that a release's draws are bound to, so it has to be the same on every mach
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from inkblur.blas import one_thread
 from inkblur.mechanisms.staircase.units import heights
-from inkblur.pools.encoder import Whole
 from inkblur.pools.order import LARGE, Nearest, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.types import Array, Ids, Vectors
@@ -38,6 +35,8 @@ _SHARES = tuple(
 _SAMPLE = 256  # texts that play private ones, at even steps through the pool
 _FEWEST = 4  # texts near a private one, at least
 _HELD = 1 << 25  # products that are held at once: there are fewer such texts in a large pool
+_BLOCK = 1 << 16
+_CELL = 1 << 26  # above twice the largest product
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,70 +71,65 @@ def expectations(
     By label first and, in a pool that is small enough, by meaning alone: with many labels the
     texts of one are a small part of the pool, and at a small epsilon seldom come out.
     """
-    found = _by_label(pool, epsilon, tuple(share for share in extra if share <= 1))
-    found += _in_order(pool, epsilon, Nearest.LABEL, [share for share in extra if share > 1])
+    fewest, largest = int(np.diff(pool.label_starts).min()), 1.0 if pool.labeled else 0.7
+    usual = [share for share in (*_SHARES, 1.0) if _FEWEST / fewest <= share <= largest]
+    wanted = {Nearest.LABEL: sorted({*(usual or [largest]), *extra})}
     if pool.labeled and len(pool) <= LARGE:
         usual = [share for share in _SHARES if _FEWEST / len(pool) <= share]
-        shares = sorted({*usual, *(share for share in extra if share < 1)})
-        found += _in_order(pool, epsilon, Nearest.MEANING, shares)
-    return found
-
-
-def _by_label(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[PoolExpectation]:
-    fewest = _FEWEST / int(np.diff(pool.label_starts).min())
-    largest = 1.0 if pool.labeled else 0.7
-    usual = [share for share in (*_SHARES, 1.0) if fewest <= share <= largest] or [largest]
-    shares = np.array(sorted({*usual, *extra}))
-    with one_thread():
-        inside, anywhere = _cosines(pool, shares)
-    labels = len(pool.label_names)
-    high, low = heights(epsilon)
-    lift = (high - low) / low / labels
-    found = []
-    for share, near in zip(shares.tolist(), inside.tolist(), strict=True):
-        mass = lift * share  # of the near part, over that of the rest
-        own = (1 / labels + mass) / (1 + mass)  # of the label that was given
-        other = (1 - own) / max(labels - 1, 1)
-        right = pool.accuracy * own + (1 - pool.accuracy) * other
-        found.append(PoolExpectation(share, right, (anywhere + mass * near) / (1 + mass), anywhere))
-    return found
-
-
-def _in_order(
-    pool: Pool, epsilon: float, first: Nearest, shares: list[float]
-) -> list[PoolExpectation]:
-    """The same text by text, in any order, for shares that go on beyond a label."""
-    if not shares:
-        return []
-    labels = len(pool.label_names)
-    near = np.array(shares) / (labels if first is Nearest.LABEL else 1)  # of the pool
-    sizes = np.diff(pool.label_starts)
-    chance = 1 / (labels * sizes.astype(np.float64))[pool.labels]  # q
-    rows = _playing(pool)
+        wanted[Nearest.MEANING] = sorted({*usual, *(share for share in extra if share < 1)})
+    count = min(_SAMPLE, len(pool), max(_FEWEST, _HELD // len(pool)))
+    rows = np.unique(np.linspace(0, len(pool) - 1, count).astype(np.int64))
     points = pool.points[rows].astype(np.float32)
+    seen = np.empty((len(rows), len(pool)), dtype=np.float32)  # exact products with all texts
+    with one_thread():
+        for start in range(0, len(pool), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            seen[:, part] = points @ pool.points[part].astype(np.float32).T
+        return [
+            each
+            for first, shares in wanted.items()
+            for each in _measured(pool, epsilon, first, np.array(shares), rows, seen)
+        ]
+
+
+def _measured(
+    pool: Pool, epsilon: float, first: Nearest, shares: Array, rows: Ids, seen: Vectors
+) -> list[PoolExpectation]:
+    """The expectation of each share, in this order of the texts that each of `rows` sees."""
+    labels, sizes = len(pool.label_names), np.diff(pool.label_starts).astype(np.float64)
+    near = shares / (labels if first is Nearest.LABEL else 1)  # of the pool
+    chance = 1 / (labels * sizes)[pool.labels]  # q
+    order = Order(pool, text_units(pool, labels << 40), first)
+    cells = order.cells(pool.given[rows], pool.points[rows].astype(np.float32))
     squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
     weight = 1 / np.bincount(pool.labels[rows], minlength=labels)[pool.labels[rows]]
     weight /= np.cumsum(weight)[-1]  # labels weigh alike
-    order = Order(pool, text_units(pool, labels << 40), first)
     high, low = heights(epsilon)
-    mass = (high - low) / low * near
-    total, random = np.zeros((2, len(shares))), 0.0
+    mass = (high - low) / low * near  # of the near part, over that of the rest
+    label, meaning, random = np.zeros(len(shares)), np.zeros(len(shares)), 0.0
     for place, row in enumerate(rows.tolist()):
-        nearest = order.whole(int(pool.given[row]), points[place])
+        far = np.repeat(np.argsort(cells[place]) * _CELL, np.diff(order.starts))
+        nearest = np.argsort(far - seen[place].astype(np.int64), kind="stable")
         nearest = nearest[nearest != row]
-        seen = pool.points[nearest].astype(np.float32) @ points[place]
         q = chance[nearest]
         reached = np.cumsum(q)
         last = np.minimum(np.searchsorted(reached, near * reached[-1]), len(q) - 1)
         right = np.cumsum(q * (pool.labels[nearest] == pool.labels[row]))
-        close = np.cumsum(q * seen.astype(np.float64)) / squared
-        for kept, sums in enumerate((right, close)):
+        close = np.cumsum(q * seen[place, nearest].astype(np.float64)) / squared
+        for total, sums in ((label, right), (meaning, close)):
             inside, anywhere = sums[last] / reached[last], sums[-1] / reached[-1]
-            total[kept] += weight[place] * (anywhere + mass * inside) / (1 + mass)
+            total += weight[place] * (anywhere + mass * inside) / (1 + mass)
         random += float(weight[place] * close[-1] / reached[-1])
+    if first is Nearest.LABEL:  # how often it is right is known from all texts
+        own = (1 / labels + mass) / (1 + mass)  # of the label that was given
+        other = (1 - own) / max(labels - 1, 1)
+        right = pool.accuracy * own + (1 - pool.accuracy) * other
+        label = np.where(shares <= 1, right, label)
     return [
-        PoolExpectation(share, label, meaning, random, first)
-        for share, label, meaning in zip(shares, *total.tolist(), strict=True)
+        PoolExpectation(share, right, close, random, first)
+        for share, right, close in zip(
+            shares.tolist(), label.tolist(), meaning.tolist(), strict=True
+        )
     ]
 
 
@@ -157,55 +151,3 @@ def best(
         return (1 - keep_meaning) * each.label / label + keep_meaning * meaning
 
     return max(found, key=lambda each: (value(each), each.share))
-
-
-def _cosines(pool: Pool, shares: Array) -> tuple[Array, float]:
-    """Mean cosines within each share of the given label's texts, and anywhere under q."""
-    labels = len(pool.label_names)
-    mean = np.zeros(pool.points.shape[1])
-    for start, stop in pairwise(pool.label_starts.tolist()):
-        # Whole numbers below 2^53: exact, whatever the order of additions.
-        mean += pool.points[start:stop].sum(axis=0, dtype=np.int64) / float(stop - start) / labels
-    rows = _playing(pool)
-    squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
-    order = Order(pool, text_units(pool, labels << 40))
-    random = {row: float(np.cumsum(mean * pool.points[row])[-1]) / squared for row in rows.tolist()}
-    inside, anywhere = np.zeros(len(shares)), 0.0
-    for label in np.unique(pool.given[rows]).tolist():
-        size = int(pool.label_starts[label + 1] - pool.label_starts[label])
-        last = np.maximum(1, np.rint(shares * size).astype(np.int64))
-        alike = rows[pool.given[rows] == label]
-        for row, nearest in zip(alike.tolist(), _nearest_first(order, label, alike), strict=True):
-            if not len(nearest):  # the only text of its label: left out, it leaves nothing near
-                inside += random[row]
-                continue
-            sums = np.cumsum(nearest)
-            upto = np.minimum(last, len(nearest))
-            inside += sums[upto - 1] / upto / squared
-    for seen in random.values():
-        anywhere += seen
-    return inside / len(rows), anywhere / len(rows)
-
-
-def _playing(pool: Pool) -> Ids:
-    """The texts that play private ones."""
-    count = min(_SAMPLE, len(pool), max(_FEWEST, _HELD // len(pool)))
-    return np.unique(np.linspace(0, len(pool) - 1, count).astype(np.int64))
-
-
-def _nearest_first(order: Order, label: int, rows: Ids) -> Iterator[Whole]:
-    """For each of these texts its products with the others of a label, in its order."""
-    pool = order.pool
-    points = pool.points[rows].astype(np.float32)
-    own = np.flatnonzero(pool.cell_labels == label)
-    found: list[dict[int, Vectors]] = [{} for _ in rows]
-    for cell in own.tolist():
-        first, stop = pool.cells[cell : cell + 2].tolist()
-        for place, seen in enumerate(order.nearness(cell, points)):
-            itself = int(rows[place]) - first
-            others = np.delete(seen, itself) if 0 <= itself < stop - first else seen
-            found[place][cell] = -np.sort(-others)
-    cells = order.cells(np.full(len(rows), label), points)
-    for place, seen in enumerate(found):
-        mine = [seen[cell] for cell in cells[place, : len(own)].tolist()]
-        yield np.concatenate(mine).astype(np.int64)

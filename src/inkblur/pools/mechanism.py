@@ -82,6 +82,7 @@ class PoolStaircase:
     """
 
     name = "staircase"
+    batch = 50_000  # texts at a time
     diameter = 1.0  # between any two texts
 
     def __init__(
