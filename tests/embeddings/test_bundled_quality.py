@@ -124,3 +124,19 @@ def test_coverage_of_messages(bundled: Embedding, data_folder: Path) -> None:
     messages = (line.partition("\t")[2] for line in text.split("\n"))
     tokens = Counter(word for message in messages for word in TOKEN.findall(message.lower()))
     assert share_known(bundled, tokens) >= 0.90
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "norms"),
+    [
+        ("glove-6b-300d.npy", 65_205, (6.510, 0.772)),
+        ("word2vec-googlenews-300d.npy", 7_895, (2.927, 0.475)),
+    ],
+)
+def test_real_vectors_are_read_as_what_they_are(
+    data_folder: Path, name: str, words: int, norms: tuple[float, float]
+) -> None:
+    table = inkblur.load_embedding(data_folder / "vectors" / name)
+    facts = table.summary()
+    assert table.vectors.shape == (words, 300)
+    assert (round(facts["norm_mean"], 3), round(facts["norm_sd"], 3)) == norms

@@ -59,12 +59,6 @@ def test_duplicates_and_odd_words_are_reported() -> None:
     assert "1 word that is not UTF-8 was left out" in run("import", "odd.txt", "o.ink").stderr
 
 
-def test_vocabulary_and_format() -> None:
-    Path("words.txt").write_text("w5\nw2\n")
-    run("import", "glove.txt", "few.ink", "--vocabulary", "words.txt", "--format", "glove")
-    assert load_embedding("few").words == ("w2", "w5")
-
-
 def test_a_broken_store_does_not_hide_the_others() -> None:
     run("import", "glove.txt", "mine.ink")
     Path("broken.ink").write_bytes(b"ARROW1\0\0 and no more")
@@ -72,18 +66,6 @@ def test_a_broken_store_does_not_hide_the_others() -> None:
     assert done.exit_code == 0
     assert "mine" in done.stdout
     assert "left out: broken.ink is not a readable .ink file" in done.stderr
-
-
-def test_a_changed_store_fails_verification() -> None:
-    run("import", "glove.txt", "mine.ink")
-    content = Path("mine.ink").read_bytes()
-    changed = content.replace(b"w0w1w2", b"w0w1x2")
-    assert changed != content
-    Path("mine.ink").write_bytes(changed)
-    for arguments in (["info", "mine"], ["info", "mine", "--verify"]):
-        done = run(*arguments)
-        assert done.exit_code == 1
-        assert "mine.ink is damaged or forged: its content has the fingerprint" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -117,13 +99,6 @@ def test_errors_are_one_line_and_leave_nothing(
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in here.iterdir()) == before
-
-
-@pytest.mark.parametrize("command", ["list", "info", "import"])
-def test_help_shows_an_example(command: str) -> None:
-    done = run(command, "--help")
-    assert done.exit_code == 0
-    assert f"Example: inkblur embeddings {command} " in " ".join(done.stdout.split())
 
 
 def test_a_terminal_sees_progress() -> None:

@@ -189,7 +189,8 @@ class PoolStaircase:
         points, labels = points_of(towards, self.pool.center), np.zeros(len(texts), dtype=np.int64)
         if self.pool.classifier is not None:
             labels = self.pool.classifier.labels(texts, points)
-        return Encoded(labels, points, towards.any(axis=1))
+        known: NDArray[np.bool_] = np.any(towards != 0, axis=1)
+        return Encoded(labels, points, known)
 
     def draw(self, encoded: Encoded, bits: Bits) -> Ids:
         """The texts of the pool that these numbers of 64 random bits draw, by place."""
