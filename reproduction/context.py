@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inkblur import Embedding, ParameterError, ReleaseSpec, Rng, seeded_rng
-from inkblur.evaluation import Checkpoint, Released, releaser
+from inkblur.evaluation import Released, releaser
+from reproduction.checkpoint import Checkpoint
 from reproduction.datasets import Datasets
 from reproduction.forks import can_fork, in_forks
 

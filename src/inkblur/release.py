@@ -393,9 +393,9 @@ class Drawn:
 class ColumnLook:
     """What the columns tell that were named to be copied, by the first rows: for a warning.
 
-    >>> from inkblur.files.delimited import FieldCells
+    >>> from inkblur.files.records import Rows
     >>> look = ColumnLook()
-    >>> born = FieldCells(("born", "stars"), (), [[str(1960 + n), "5"] for n in range(20)])
+    >>> born = Rows([{"born": str(1960 + n), "stars": "5"} for n in range(20)])
     >>> look.read(Batch(tuple(Record(str(n), "a text") for n in range(20)), born))
     >>> look.telling
     {'born': 'nearly every value differs, so it may tell whose a text is'}

@@ -12,9 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from inkblur.errors import ParameterError, PrivacyError
-from inkblur.files.delimited import FieldCells
-from inkblur.files.plain import TextsAlone
-from inkblur.files.records import Batch
+from inkblur.files.records import Batch, Rows
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
@@ -109,7 +107,7 @@ def privatize(
     with prepared.charged_to(ledger, limits, ids=ids, option="`ids=`") as release:
         columns = Columns(id=None if ids is None else "ids")
         stream = release.stream(columns)
-        checked = stream.check(Batch(tuple(given), TextsAlone("text", len(given))))
+        checked = stream.check(Batch(tuple(given)))
         if limits:
             stream.charge(checked)  # before anything is drawn
         drawn = stream.draw(checked)
@@ -177,7 +175,7 @@ def _check_index(texts: Any, spec: ReleaseSpec) -> None:
         )
     rows = first.index if index.nlevels > 1 else zip(first.index, strict=True)
     records = [Record("", text or "") for text in _checked(first.tolist())]
-    cells = FieldCells(tuple(levels), (), [list(map(str, row)) for row in rows])
+    cells = Rows([dict(zip(levels, map(str, row), strict=True)) for row in rows])
     look = ColumnLook()
     look.read(Batch(tuple(records), cells))
     warn_of(look.telling)

@@ -16,7 +16,6 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.errors import ParameterError, PrivacyError, needs
-from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
@@ -130,9 +129,7 @@ class KeyedTextTransformer(KeyedTransformer):
         texts, table = texts_of(X)
         self._refuse_index(X)
         stream = Release(self._checked(), self._rng()).stream(Columns(id="position"))
-        drawn = stream.draw(
-            stream.check(Batch(tuple(records_of(texts)), TextsAlone("text", len(texts))))
-        )
+        drawn = stream.draw(stream.check(Batch(tuple(records_of(texts)))))
         released = drawn.texts(stream.charge(drawn))
         return np.array([[text] for text in released], dtype=object) if table else list(released)
 

@@ -90,7 +90,7 @@ def read(path: str | Path, **options: Any) -> list[Record]:
 def named(source: Source, *sizes: int) -> Iterator[Batch]:
     """The batches with the ids of their records, refused where a release would refuse them."""
     layout, toy = source.layout, Embedding(["a", "b"], [[0.0], [1.0]], name="toy")
-    columns = Columns(source.schema.columns, layout.id_column)
+    columns = Columns(source.layout.columns, layout.id_column)
     stream = Release(Privatizer(Laplace(toy, epsilon=1.0)), seeded_rng(1)).stream(columns)
     stream.begin(source.name)
     for batch in source.batches(*sizes):

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from inkblur.files import run as running
+from inkblur.files.records import Source
 from inkblur.files.sink import Sink
-from inkblur.files.source import Source
 from inkblur.files.summary import RunSummary, summarize
 from inkblur.release import Columns, Release
 from inkblur.rng import Rng
@@ -20,7 +20,7 @@ def run(
     """What `made` releases of all records of `source`, in `sink`."""
     spec = ReleaseSpec(epsilon=1.0, skip_public=skip_public)
     began, layout = time.perf_counter(), source.layout
-    columns = Columns(source.schema.columns, layout.id_column, layout.person_column)
+    columns = Columns(source.layout.columns, layout.id_column, layout.person_column)
     stream = Release(made, rng, spec).stream(columns)
     running.run(stream, source, sink, **options)
     shows = source.shows(hides_length=made.hides_length)

@@ -339,7 +339,7 @@ def test_as_many_texts_as_records(folder: Path) -> None:
     assert names(folder / "outputs") == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if "jsonl" not in name])
 def test_a_lone_surrogate_cannot_be_written(folder: Path, name: str) -> None:
     with pytest.raises(OutputError, match="lone surrogate"):
         through(folder / "in.txt", folder / "outputs" / name, lambda text: text + "\ud800")

@@ -17,8 +17,8 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InkblurError, InputError
 from inkblur.files import open_sink, open_source
+from inkblur.files.run import WorkerCopy, worker_pool
 from inkblur.files.summary import Summary
-from inkblur.files.worker_pool import WorkerCopy, worker_pool
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.rng import keyed_rng
 from inkblur.spec import ReleaseSpec

@@ -91,7 +91,7 @@ def privatize(
     Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --keep-column stars
     """
     with plain_errors():
-        from inkblur.files.folder import is_folder
+        from inkblur.files.formats import is_folder
         from inkblur.files.release import privatize_file
         from inkblur.release import Limits
 

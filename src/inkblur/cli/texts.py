@@ -101,9 +101,9 @@ def read_columns(
     found: dict[str, list[str | None]] = {name: [] for name in others}
     # Nothing is written here, so every column may be read.
     with open_source(path, Layout((text,), keep=None, option="--text-column")) as source:
-        if others and source.schema.format is Format.TXT:
+        if others and source.format is Format.TXT:
             raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
-        names = source.schema.names
+        names = source.names
         for name in others:
             if names is not None and name not in names:
                 raise InputError(  # the first line may be a record, so it is not shown

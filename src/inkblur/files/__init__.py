@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from inkblur.files.formats import Format, Layout
-from inkblur.files.records import Batch
+from inkblur.files.records import Batch, Source
 from inkblur.files.sink import Sink, open_sink
-from inkblur.files.source import Source, open_source
+from inkblur.files.source import open_source
 from inkblur.types import Record
 
 __all__ = ["Batch", "Format", "Layout", "Record", "Sink", "Source", "open_sink", "open_source"]

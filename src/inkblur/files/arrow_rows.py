@@ -3,23 +3,28 @@
 Columns that were named pass unchanged, and types but for what could carry more than values:
 metadata at any depth is left behind, a categorical column keeps only the categories that occur, and
 below the top level categories become plain values. Rows that are given on as Arrow rows share no
-memory with what was read (`own_values`). A null text stays null.
+memory with what was read (`own_values`): a slice shares the memory of the whole array, and a null
+may cover a value that was there before. Nobody sees either in the rows; but whoever is sent the
+array in Arrow's own format, or a pickle of it, is sent that memory. A null text stays null.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from inkblur.errors import InputError
 from inkblur.files.formats import Layout, listed
-from inkblur.files.own_values import own_values
-from inkblur.files.records import Batch, Texts
+from inkblur.files.records import Batch
 from inkblur.types import Record
+
+_NUMBER = 8  # bytes that a value counts whose length does not vary
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,66 +82,69 @@ class ArrowRows:
             raise InputError(
                 f"{name} has the column {listed(repeats)} more than once; rename one of the two"
             )
-        self._texts = [self._find(column, layout.option) for column in layout.columns]
-        for place in self._texts:
-            field = schema.field(place)
-            if not _is_text(field.type):
+        self._texts = layout.columns
+        for column in self._texts:
+            kind = self._find(column, layout.option)
+            if not _is_text(kind):
                 raise InputError(
-                    f"column {field.name!r} of {name} has type {field.type}, expected a string; "
+                    f"column {column!r} of {name} has type {kind}, expected a string; "
                     f"cast it, or choose another with {layout.option}"
                 )
-        self._id_place = self._find_name(layout.id_column, "`id_column=`")
-        self._person = self._find_name(layout.person_column, "`person_column=`")
+        self._id, self._person = layout.id_column, layout.person_column
+        for namer, option in ((self._id, "`id_column=`"), (self._person, "`person_column=`")):
+            if namer is not None and not _names(kind := self._find(namer, option)):
+                raise InputError(
+                    f"column {namer!r} of {name} has type {kind}, expected string or integer; "
+                    f"choose another with {option}"
+                )
         for column in layout.keep or ():
             self._find(column, "`keep_columns=`")
-        self._written = [i for i, one in enumerate(names) if layout.writes(one)]
         self.not_copied = tuple(one for one in names if not layout.writes(one))
         # Notes in the file (its author, its tool) are nothing that anybody would look for in the
         # output, so none are written.
         self.written = pa.schema(
             [
                 pa.field(
-                    names[i],
-                    _text_type(schema.field(i).type)
-                    if i in self._texts
-                    else self._copied_type(schema.field(i)),
-                    schema.field(i).nullable,
+                    field.name,
+                    _text_type(field.type)
+                    if field.name in self._texts
+                    else self._copied_type(field),
+                    field.nullable,
                 )
-                for i in self._written
+                for field in schema
+                if layout.writes(field.name)
             ]
         )
-        self._places = tuple(self._written.index(place) for place in self._texts)
+        self._places = tuple(self.written.names.index(name) for name in self._texts)
         self.copied = tuple(n for n in self.written.names if n not in layout.columns)
+        read = (*self._texts, self._id, self._person, *self.copied)
+        self.read = tuple(dict.fromkeys(name for name in read if name is not None))
 
-    def texts(self, rows: pa.RecordBatch, first: int = 1) -> list[Texts]:
-        """The texts of each row; `first` is the number of the first row, from 1, for messages."""
-        columns = [self._values(rows, place, first) for place in self._texts]
-        return list(zip(*columns, strict=True))
-
-    def batch(
-        self, rows: pa.RecordBatch, texts: Sequence[Texts] | None = None, first: int = 1
-    ) -> Batch:
-        """The rows as records; `texts` where those were read already."""
-        texts = self.texts(rows, first) if texts is None else texts
-        ids: list[Any] = [""] * len(texts)
-        if self._id_place is not None:
-            ids = self._values(rows, self._id_place, first)
-        people: list[Any] = [None] * len(texts)
+    def batch(self, rows: pa.RecordBatch, first: int = 1) -> Batch:
+        """The rows as records; `first` is the number of the first row, from 1, for messages."""
+        columns = [self._values(rows, name, first) for name in self._texts]
+        ids: list[Any] = [""] * rows.num_rows
+        if self._id is not None:
+            ids = self._values(rows, self._id, first)
+        people: list[Any] = [None] * rows.num_rows
         if self._person is not None:
             people = self._values(rows, self._person, first)
         records: list[Record] = []
-        for number, (name, person, row) in enumerate(zip(ids, people, texts, strict=True), first):
+        texts: list[str | None] = []
+        for number, (name, person, row) in enumerate(
+            zip(ids, people, zip(*columns, strict=True), strict=True), first
+        ):
             place = f"row {number}"
             if name is None:
                 raise InputError(f"{place} of {self._name} has a null id; fill it in")
             whose = None if person is None else str(person)
             records += (Record(str(name), text or "", place, whose) for text in row)
-        others = [self._clean(rows, i) for i in self._written if i not in self._texts]
-        flat = [text for row in texts for text in row]
+            texts += row
+        others = [self._clean(rows, name) for name in self.copied]
         return Batch(
             tuple(records),
             ArrowColumns(self.written, self._places, others),
-            frozenset(i for i, text in enumerate(flat) if text is None),
+            frozenset(i for i, text in enumerate(texts) if text is None),
             len(self._texts),
         )
 
@@ -150,10 +158,9 @@ class ArrowRows:
                 "`keep_columns=`"
             ) from None
 
-    def _clean(self, rows: pa.RecordBatch, place: int) -> pa.Array[Any]:
+    def _clean(self, rows: pa.RecordBatch, name: str) -> pa.Array[Any]:
         """A copied column without what nobody asked to copy."""
-        array, name = rows.column(place), self._arrow.field(place).name
-        kind = self.written.field(name).type
+        array, kind = rows.column(name), self.written.field(name).type
         try:
             if isinstance(array, pa.ExtensionArray):
                 array = array.storage
@@ -165,36 +172,89 @@ class ArrowRows:
                 "without its notes; do not name it in `keep_columns=`"
             ) from None
 
-    def _values(self, rows: pa.RecordBatch, place: int, first: int) -> list[str | None]:
+    def _values(self, rows: pa.RecordBatch, name: str, first: int) -> list[Any]:
         try:
-            return rows.column(place).to_pylist()
+            return rows.column(name).to_pylist()
         except UnicodeDecodeError:
             raise InputError(
-                f"column {self._arrow.field(place).name!r} of {self._name} is not utf-8 in rows "
+                f"column {name!r} of {self._name} is not utf-8 in rows "
                 f"{first} to {first + rows.num_rows - 1}; write the file again"
             ) from None
 
-    def _find_name(self, column: str | None, option: str) -> int | None:
-        """The place of a column that names something, where one is asked for."""
-        if column is None:
-            return None
-        place = self._find(column, option)
-        kind = self._arrow.field(place).type
-        if not (_is_text(kind) or pa.types.is_integer(kind)):
-            raise InputError(
-                f"column {column!r} of {self._name} has type {kind}, expected string or integer; "
-                f"choose another with {option}"
-            )
-        return place
-
-    def _find(self, wanted: str, option: str) -> int:
+    def _find(self, wanted: str, option: str) -> pa.DataType:
+        """The type of a column."""
         names = self._arrow.names
         if wanted not in names:
             raise InputError(
                 f"{self._name} has no column {wanted!r}; it has {listed(names) or 'none'}; "
                 f"choose with {option}"
             )
-        return names.index(wanted)
+        return cast(pa.DataType, self._arrow.field(wanted).type)
+
+
+def own_values(array: pa.Array[Any]) -> pa.Array[Any]:
+    """The same values in memory of their own, with nothing below a null.
+
+    >>> shared = pa.array(["shown", "left out"]).slice(0, 1)
+    >>> b"left out" in shared.buffers()[2].to_pybytes()
+    True
+    >>> b"left out" in own_values(shared).buffers()[2].to_pybytes()
+    False
+    """
+    missing = array.is_null()
+    # A null in place of a row's number leaves the room for its value empty.
+    covered = missing.to_numpy(zero_copy_only=False)
+    rows: Any = pa.array(np.arange(len(array)), mask=covered)
+    own: Any = array.take(rows)
+    kind: Any = own.type
+    nested = kind.num_fields and len(own)
+    if not nested or (pa.types.is_fixed_size_list(kind) and not kind.list_size):
+        return cast("pa.Array[Any]", own)
+    made: Any = type(own)
+    if pa.types.is_struct(kind):
+        fields = [kind.field(place) for place in range(kind.num_fields)]
+        parts = list(map(own_values, own.flatten()))
+        return cast("pa.Array[Any]", made.from_arrays(parts, fields=fields, mask=missing))
+    if pa.types.is_fixed_size_list(kind):
+        # Below a null list the values are null now, and as many as in any other.
+        return cast(
+            "pa.Array[Any]", made.from_arrays(own_values(own.values), type=kind, mask=missing)
+        )
+    # A null offset makes its list null.
+    starts = pa.array(own.offsets.to_numpy(), own.offsets.type, mask=np.append(covered, False))
+    below = (own.keys, own.items) if pa.types.is_map(kind) else (own.values,)
+    return cast("pa.Array[Any]", made.from_arrays(starts, *map(own_values, below), type=kind))
+
+
+def value_sizes(array: pa.Array[Any]) -> NDArray[np.int64]:
+    """About how many bytes each row takes when it is decoded: what a dictionary holds once counts
+    wherever it occurs.
+    """
+    kind: Any = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return value_sizes(array.storage)
+    if isinstance(array, pa.DictionaryArray):
+        each = np.append(value_sizes(array.dictionary), 0)  # the last: of a null
+        rows = array.indices.cast(pa.int64()).fill_null(len(array.dictionary))
+        return cast("NDArray[np.int64]", each[rows.to_numpy(zero_copy_only=False)])
+    if _is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        lengths: Any = pc.binary_length(cast(Any, array)).fill_null(0)
+        return cast("NDArray[np.int64]", lengths.to_numpy(zero_copy_only=False).astype(np.int64))
+    if pa.types.is_struct(kind):
+        sizes = np.zeros(len(array), dtype=np.int64)
+        for part in cast(Any, array).flatten():
+            sizes += value_sizes(part)
+        return sizes
+    if not kind.num_fields:
+        return np.full(len(array), _NUMBER, dtype=np.int64)
+    lists: Any = array
+    if pa.types.is_map(kind):
+        pair = [pa.field("key", kind.key_type, False), pa.field("value", kind.item_type)]
+        lists = lists.cast(pa.list_(pa.struct(pair)))
+    counts: Any = pc.list_value_length(lists).fill_null(0)
+    ends = np.cumsum(counts.to_numpy(zero_copy_only=False).astype(np.int64))
+    below = np.cumsum(np.insert(value_sizes(lists.flatten()), 0, 0))
+    return cast("NDArray[np.int64]", np.diff(below[np.insert(ends, 0, 0)]))
 
 
 def _readable(array: pa.Array[Any]) -> list[Any]:
@@ -220,6 +280,11 @@ def used(array: pa.Array[Any]) -> pa.Array[Any]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return _is_string(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _names(kind: pa.DataType) -> bool:
+    """Whether a column of this type can name rows or people."""
+    return _is_text(kind) or pa.types.is_integer(kind)
 
 
 def _text_type(kind: pa.DataType) -> pa.DataType:

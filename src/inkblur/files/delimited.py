@@ -10,256 +10,199 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from inkblur.errors import InputError, OutputError
 from inkblur.files.formats import Format, Layout, listed
-from inkblur.files.lines import MAX_LINE, Lines
-from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
+from inkblur.files.lines import MAX_LINE, InputFile
+from inkblur.files.records import Batch, LineEncoder, LineSource, Row, Source
 from inkblur.types import counted
 
-
-@dataclass(frozen=True, slots=True)
-class FieldCells:
-    """Rows as they are written; the cells of the texts are empty."""
-
-    names: tuple[str, ...]
-    places: tuple[int, ...]  # of the texts
-    cells: list[list[str]]
-
-    def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
-        """Each row by column name."""
-        width = len(self.places)
-        for i, row in enumerate(self.cells):
-            named: dict[str, object] = dict(zip(self.names, row, strict=True))
-            for place, text in zip(self.places, texts[i * width : (i + 1) * width], strict=True):
-                named[self.names[place]] = text
-            yield named
-
-    def others(self) -> Iterator[list[tuple[str, object]]]:
-        """The cells beside the texts."""
-        for row in self.cells:
-            pairs = enumerate(zip(self.names, row, strict=True))
-            yield [pair for place, pair in pairs if place not in self.places]
-
-    def take(self, rows: Sequence[int]) -> FieldCells:
-        """Some of the rows."""
-        return FieldCells(self.names, self.places, [self.cells[row] for row in rows])
+DELIMITER = {Format.CSV: ",", Format.TSV: "\t"}
 
 
-class DelimitedReader(RowReader[list[str]]):
+class DelimitedSource(LineSource):
     """Reads strictly: a stray quote or a row of another width is an error, not a guess."""
 
-    def __init__(self, lines: Lines, format: Format, layout: Layout) -> None:
+    def __init__(self, file: InputFile, layout: Layout, format: Format) -> None:
         """The first line is read here, so that a missing column shows at once."""
-        # The limit is one for the whole process; raising it takes nothing from anybody else.
-        csv.field_size_limit(max(MAX_LINE, csv.field_size_limit()))
-        self._name = lines.name
-        self._layout = layout
-        self._delimiter = layout.delimiter or format.delimiter
-        self._reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
-        first = self._next() or []
-        if not first:
-            raise InputError(
-                f"{self._name} begins with a blank line; its first line must name the columns"
-            )
-        self._width = len(first)
-        self._first = None if layout.header else first
-        names = tuple(first) if layout.header else tuple(map(str, range(1, len(first) + 1)))
-        self._check_names(names)
-        places = [self._find(names, column, layout.option) for column in layout.columns]
-        id_column = layout.id_column
-        self._id_place = None if id_column is None else self._find(names, id_column, "`id_column=`")
-        person = layout.person_column
-        self._person = None if person is None else self._find(names, person, "`person_column=`")
-        for column in layout.keep or ():
-            self._find(names, column, "`keep_columns=`")
-        self._texts = tuple(places)
-        self._written = [i for i, name in enumerate(names) if layout.writes(name)]
-        self._not_copied = tuple(name for name in names if not layout.writes(name))
-        self._places = tuple(self._written.index(place) for place in places)
-        self.schema = Schema(
-            format,
-            layout.columns,
-            tuple(names[i] for i in self._written),
-            header=layout.header,
-            delimiter=layout.delimiter,
+        super().__init__(file, layout, format)
+        self.delimiter = layout.delimiter or DELIMITER[format]
+        # One limit for the whole process, in place of which the size of a row is counted.
+        csv.field_size_limit(max(2 * MAX_LINE, csv.field_size_limit()))
+        self._row_size = 0
+        self._reader = csv.reader(
+            self._counted(file.lines(layout.encoding)), delimiter=self.delimiter, strict=True
         )
-
-    def rows(self) -> Iterator[Row[list[str]]]:
-        """Every row below the header."""
-        number = 1
-        if self._first is not None:
-            yield self._row(self._first, number)
-            self._first = None
-        while True:
-            number = self._reader.line_num + 1
-            cells = self._next()
-            if cells is None:
-                return
-            if not cells:
-                if self._width > 1:
-                    continue
-                cells = [""]
-            if len(cells) != self._width:
+        self.first = self._next() or []  # the header, if there is one
+        if not self.first:
+            raise InputError(
+                f"{self.name} begins with a blank line; its first line must name the columns"
+            )
+        width = range(1, len(self.first) + 1)
+        self.columns = tuple(self.first) if layout.header else tuple(map(str, width))
+        for i, name in enumerate(self.columns):
+            if name in self.columns[:i]:
                 raise InputError(
-                    f"line {number} of {self._name} has {counted(len(cells), 'field')}, expected "
-                    f"{self._width}; put quotes around cells that contain {self._delimiter!r}"
+                    f"columns {self.columns.index(name) + 1} and {i + 1} of {self.name} have the "
+                    "same name; rename one, or add `no_header=True` if the first line is a record"
                 )
-            yield self._row(cells, number)
+        self._texts = [self.find(self.columns, name, layout.option) for name in layout.columns]
+        self._id, self._person = (
+            None if name is None else self.find(self.columns, name, option)
+            for name, option in (
+                (layout.id_column, "`id_column=`"),
+                (layout.person_column, "`person_column=`"),
+            )
+        )
+        for name in layout.keep or ():
+            self.find(self.columns, name, "`keep_columns=`")
+        self.names = tuple(filter(layout.writes, self.columns))
+        self.not_copied = tuple(name for name in self.columns if not layout.writes(name))
 
-    def not_copied(self) -> tuple[str, ...]:
-        """What the header names besides."""
-        return self._not_copied
+    def rows(self) -> Iterator[Row]:
+        """Every row below the header."""
+        empty: dict[str, object] = dict.fromkeys(self.names or ())
+        copied = [(name, self.columns.index(name)) for name in self.copied]
+        cells: list[str] | None = self.first
+        number = 1
+        if self.layout.header:
+            number, cells = self._reader.line_num + 1, self._next()
+        while cells is not None:
+            if not cells and len(self.columns) == 1:
+                cells = [""]
+            if cells:
+                if len(cells) != len(self.columns):
+                    raise InputError(
+                        f"line {number} of {self.name} has {counted(len(cells), 'field')}, "
+                        f"expected {len(self.columns)}; put quotes around cells that contain "
+                        f"{self.delimiter!r}"
+                    )
+                yield Row(
+                    tuple(cells[place] for place in self._texts),
+                    empty | {name: cells[place] for name, place in copied},
+                    len(cells) + sum(map(len, cells)),
+                    f"line {number}",
+                    "" if self._id is None else cells[self._id],
+                    None if self._person is None else cells[self._person] or None,
+                )
+            number, cells = self._reader.line_num + 1, self._next()
 
-    def columns(self, kept: list[list[str]]) -> Columns:
-        """The rows themselves."""
-        return FieldCells(self.schema.names or (), self._places, kept)
-
-    def _row(self, cells: list[str], number: int) -> Row[list[str]]:
-        size = sum(map(len, cells))
-        name = "" if self._id_place is None else cells[self._id_place]
-        person = None if self._person is None else cells[self._person] or None
-        texts = tuple(cells[place] for place in self._texts)
-        for place in self._texts:
-            cells[place] = ""  # only the release goes back here
-        if len(self._written) < self._width:
-            cells = [cells[place] for place in self._written]
-        return Row(name, texts, cells, size, f"line {number}", person)
+    def _counted(self, lines: Iterator[str]) -> Iterator[str]:
+        """The lines, as long as those of one row are not too many."""
+        for line in lines:
+            self._row_size += len(line)
+            if self._row_size > MAX_LINE:
+                raise csv.Error("too long")
+            yield line
 
     def _next(self) -> list[str] | None:
-        number = self._reader.line_num + 1
+        number, self._row_size = self._reader.line_num + 1, 0
         try:
             return next(self._reader, None)
         except csv.Error as error:
-            if "field limit" in str(error):
-                reason = (
-                    f"a cell longer than {MAX_LINE:,} characters (a quote that is never closed?)"
-                )
+            if "too long" in str(error):
+                reason = f"more than {MAX_LINE:,} characters (a quote that is never closed?)"
             elif "unexpected end" in str(error):
                 reason = "a quoted cell that is never closed"
             elif "new-line" in str(error):
                 reason = "a carriage return outside quotes; end lines with \\n or \\r\\n"
             else:
                 reason = f"a quote out of place ({error}); double the quotes inside quoted cells"
-            raise InputError(f"the row at line {number} of {self._name} has {reason}") from None
+            raise InputError(f"the row at line {number} of {self.name} has {reason}") from None
 
-    def _check_names(self, names: tuple[str, ...]) -> None:
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                raise InputError(
-                    f"columns {names.index(name) + 1} and {i + 1} of {self._name} have the same "
-                    "name; rename one, or add `no_header=True` if the first line is a record"
-                )
-
-    def _find(self, names: tuple[str, ...], wanted: str, option: str) -> int:
-        """The place of a column. A file may lack its header, so its first line is never shown."""
+    def find(self, names: Sequence[str], wanted: str, option: str) -> int:
+        """The place of a column."""
         if wanted in names:
             return names.index(wanted)
-        if not self._layout.header:
+        if not self.layout.header:
             raise InputError(
-                f"{self._name} has no column {wanted!r}: without a header its columns are named "
+                f"{self.name} has no column {wanted!r}: without a header its columns are named "
                 f"1 to {len(names)}; choose with {option}"
             )
         # A command with its own name for the text column has no option for other kinds of csv.
-        own = self._layout.option != Layout().option
+        own = self.layout.option != Layout().option
         header = "" if own else ", or add `no_header=True` if that line is a record"
         other = re.search("[;\t,|]", names[0]) if len(names) == 1 else None
         if other:
             sign = "tab" if other[0] == "\t" else repr(other[0])
             answer = (
-                f"separate its cells by {self._delimiter!r}"
+                f"separate its cells by {self.delimiter!r}"
                 if own
                 else f"say so with `delimiter=` {sign}"
             )
             raise InputError(
-                f"the first line of {self._name} is one cell, without the column {wanted!r}, and "
+                f"the first line of {self.name} is one cell, without the column {wanted!r}, and "
                 f"looks separated by {sign}: {answer}{header}"
             )
         raise InputError(
-            f"the first line of {self._name} has no column {wanted!r} among its {len(names)}; "
+            f"the first line of {self.name} has no column {wanted!r} among {listed(names)}; "
             f"choose with {option}{header}"
         )
 
 
-class DelimitedEncoder(Encoder):
+class DelimitedEncoder(LineEncoder):
     """Writes rows as csv or tsv.
 
     From other formats: numbers and true/false are spelled as in JSON; null, lists and objects have
     no spelling here and are refused, and so is a record whose columns differ from the first one's.
     """
 
-    def __init__(self, schema: Schema, format: Format) -> None:
-        """`format` is the one to write, `schema` that of the source."""
-        self._format = format
-        self._names = schema.names
-        self._schema = schema
-        own = schema.delimiter if format is schema.format else None
-        self._delimiter = own or format.delimiter
+    def __init__(self, source: Source, format: Format) -> None:
+        self._format, self._names = format, source.names
+        own = source.delimiter if isinstance(source, DelimitedSource) else None
+        self._delimiter = own if own and format is source.format else DELIMITER[format]
         self._special = re.compile(f'["\r\n{re.escape(self._delimiter)}]')
+        # Where records have columns of their own it is known with the first.
+        titled = self._names and source.layout.header
+        self._header = self._line(self._names or (), "the header") if titled else ""
 
-    def begin(self) -> str:
-        """The header, where there is one and it is known before the first record."""
-        titled = self._names and self._schema.header
-        return self._line(self._names or (), "the header") if titled else ""
-
-    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
-        """The batch as rows."""
-        if isinstance(batch.columns, FieldCells):
-            return "".join(self._cells_of(batch, batch.columns, texts))
-        return "".join(self._rows_of(batch, texts))
-
-    def _cells_of(
-        self, batch: Batch, columns: FieldCells, texts: Sequence[str | None]
-    ) -> Iterator[str]:
-        waiting = iter(texts)
-        for i, row in enumerate(columns.cells):
-            cells = list(row)
-            for place in columns.places:
-                name = columns.names[place]
-                cells[place] = self._spelled(next(waiting), name, batch.place(i))
-            yield self._line(cells, batch.place(i))
-
-    def _rows_of(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
+    def lines(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
+        """The batch, a string a row."""
         for i, row in enumerate(batch.columns.rows(texts)):
+            place = batch.place(i)
             if self._names is None:
                 self._names = tuple(row)
-                yield self._line(self._names, batch.place(i))
-            yield self._line(self._aligned(row, self._names, batch.place(i)), batch.place(i))
+                self._header = self._line(self._names, place)
+            yield self._line(self._cells(row, self._names, place), place)
 
-    def _aligned(self, row: Mapping[str, object], names: tuple[str, ...], place: str) -> list[str]:
+    def content(self, rows: list[bytes]) -> bytes:
+        """The rows, the first below the header."""
+        header, self._header = self._header, ""
+        return header.encode("utf-8") + b"".join(rows)
+
+    def end(self) -> bytes:
+        """The header, where no row came."""
+        return self.content([])
+
+    def _cells(self, row: Mapping[str, object], names: tuple[str, ...], place: str) -> list[str]:
         if row.keys() != set(names):
             raise OutputError(
                 f"{place} has the columns {listed(tuple(row))}, the first record "
                 f"{listed(names)}: {self._format.value} needs the same in all; write .jsonl"
             )
-        return [self._spelled(row[name], name, place) for name in names]
-
-    def _line(self, cells: Sequence[str], place: str) -> str:
-        # csv.writer of Python 3.11 leaves a lone \r unquoted and then cannot read it back.
-        line = self._delimiter.join(self._quoted(cell) for cell in cells)
-        if "\0" in line:
-            raise OutputError(
-                f"{place} has a NUL character, which {self._format.value} cannot hold"
-            )
-        return (line or '""') + "\n"  # an empty cell is no blank line
-
-    def _quoted(self, cell: str) -> str:
-        if self._special.search(cell) is None:
-            return cell
-        return '"' + cell.replace('"', '""') + '"'
-
-    def _spelled(self, value: object, name: str, place: str) -> str:
-        match value:
-            case str():
-                return value
-            case bool():
-                return "true" if value else "false"
-            case int() | float():
-                return repr(value)
-            case _:
+        cells = []
+        for name in names:
+            value = row[name]
+            if isinstance(value, bool):
+                value = "true" if value else "false"
+            if not isinstance(value, str | int | float):
                 what = "null" if value is None else "a list or an object"
                 raise OutputError(
                     f"{place} has {what} in column {name!r}, "
                     f"which {self._format.value} cannot hold; write .jsonl or the input's format"
                 )
+            cells.append(str(value))
+        return cells
+
+    def _line(self, cells: Sequence[str], place: str) -> str:
+        # csv.writer of Python 3.11 leaves a lone \r unquoted and then cannot read it back.
+        quoted = (
+            '"' + cell.replace('"', '""') + '"' if self._special.search(cell) else cell
+            for cell in cells
+        )
+        line = self._delimiter.join(quoted)
+        if "\0" in line:
+            raise OutputError(
+                f"{place} has a NUL character, which {self._format.value} cannot hold"
+            )
+        return (line or '""') + "\n"  # an empty cell is no blank line

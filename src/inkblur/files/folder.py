@@ -32,14 +32,6 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
 
 
-def is_folder(source: str | Path) -> bool:
-    """Whether a source is a folder, or a pattern such as `data/*.parquet`."""
-    # os.path: before Python 3.12 Path.is_dir raises where a name is too long.
-    if os.path.isdir(source):  # noqa: PTH112
-        return True
-    return has_magic(str(source)) and not os.path.exists(source)  # noqa: PTH110
-
-
 def privatize_folder(
     source: str | Path,
     target: str | Path,

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from glob import has_magic
 from pathlib import Path
 
 from inkblur.errors import InkblurError, ParameterError
-from inkblur.files.compression import compression_of
-from inkblur.files.lines import text_encoding
 from inkblur.spec import ReleaseSpec
 
-_LISTED = 12  # column names that an error shows
+PACKED = (".gz", ".zst")
+_LISTED = 12  # column names that an error shows, of so many letters each: they may be a record
+_LETTERS = 40
+_SHEETS = (".xlsx", ".xls", ".ods")
 
 
 class Format(Enum):
@@ -23,19 +29,27 @@ class Format(Enum):
     JSONL = "jsonl"  # an object per line
     PARQUET = "parquet"
 
-    @property
-    def delimiter(self) -> str:
-        """What separates cells; the empty string where the format has no cells."""
-        return {Format.CSV: ",", Format.TSV: "\t"}.get(self, "")
-
 
 _SUFFIXES = {f".{format.value}": format for format in Format} | {".ndjson": Format.JSONL}
-_SHEETS = (".xlsx", ".xls", ".ods")
 
 
 def is_stream(path: str | Path) -> bool:
     """Whether the path is `-`, which stands for standard input or standard output."""
     return str(path) == "-"
+
+
+def is_folder(source: str | Path) -> bool:
+    """Whether a source is a folder, or a pattern such as `data/*.parquet`."""
+    # os.path: before Python 3.12 Path.is_dir raises where a name is too long.
+    if os.path.isdir(source):  # noqa: PTH112
+        return True
+    return has_magic(str(source)) and not os.path.exists(source)  # noqa: PTH110
+
+
+def packed_as(path: str | Path) -> str | None:
+    """The last suffix, where it names a compression: .gz or .zst."""
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in PACKED else None
 
 
 def format_of(path: str | Path, given: Format | None, error: type[InkblurError]) -> Format:
@@ -44,24 +58,25 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
     >>> format_of("posts.csv.gz", None, InkblurError)
     <Format.CSV: 'csv'>
     """
-    packed, name = compression_of(path), _unpacked(path)
-    format = given or _SUFFIXES.get(name.suffix.lower())
-    choices = "|".join(choice.value for choice in Format)
-    if format is None and is_stream(path):
-        raise error(f"standard input has no suffix to tell its format by; add `format=`: {choices}")
-    if format is None:
-        what = f"the suffix {name.suffix!r}" if name.suffix else "a name without a suffix"
-        if name.suffix.lower() in _SHEETS:
-            raise error(f"{path} is a spreadsheet by its suffix {name.suffix!r}; save it as .csv")
-        if name.suffix.lower() == ".json":
-            raise error(f"{path} is one whole JSON value by its suffix; write it as .jsonl")
-        raise error(
-            f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl "
-            f"or .parquet (for an input, `format=` says it too: {choices})"
-        )
+    packed = packed_as(path)
+    suffix = _unpacked(path).suffix
+    format = given or _SUFFIXES.get(suffix.lower())
     if format is Format.PARQUET and packed is not None:
-        raise error(f"{path}: parquet compresses itself; drop the {packed.value}")
-    return format
+        raise error(f"{path}: parquet compresses itself; drop the {packed}")
+    if format is not None:
+        return format
+    choices = "|".join(choice.value for choice in Format)
+    if is_stream(path):
+        raise error(f"standard input has no suffix to tell its format by; add `format=`: {choices}")
+    if suffix.lower() in _SHEETS:
+        raise error(f"{path} is a spreadsheet by its suffix {suffix!r}; save it as .csv")
+    if suffix.lower() == ".json":
+        raise error(f"{path} is one whole JSON value by its suffix; write it as .jsonl")
+    what = f"the suffix {suffix!r}" if suffix else "a name without a suffix"
+    raise error(
+        f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl "
+        f"or .parquet (for an input, `format=` says it too: {choices})"
+    )
 
 
 def bare_name(path: str | Path) -> str:
@@ -75,12 +90,13 @@ def bare_name(path: str | Path) -> str:
 
 
 def _unpacked(path: str | Path) -> Path:
-    return Path(path) if compression_of(path) is None else Path(path).with_suffix("")
+    return Path(path) if packed_as(path) is None else Path(path).with_suffix("")
 
 
-def listed(names: list[str] | tuple[str, ...]) -> str:
-    """Column names for an error message, cut short when there are very many."""
-    shown = ", ".join(repr(name) for name in names[:_LISTED])
+def listed(names: Sequence[str]) -> str:
+    """Column names for an error message, cut short when they are very many or long."""
+    cut = [name if len(name) <= _LETTERS else f"{name[:_LETTERS]}..." for name in names[:_LISTED]]
+    shown = ", ".join(map(repr, cut))
     return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"
 
 
@@ -133,3 +149,16 @@ def layout_of(spec: ReleaseSpec) -> Layout:
         not spec.no_header,
         "\t" if spec.delimiter in ("tab", "\\t") else spec.delimiter,
     )
+
+
+def text_encoding(encoding: str) -> str:
+    """The canonical name of a text encoding, or a clear error."""
+    try:
+        name = codecs.lookup(encoding).name
+        with contextlib.suppress(UnicodeError):  # half a character of UTF-16, perhaps
+            b"x".decode(encoding)  # codecs.lookup alone would accept "hex" and "zip"
+    except (LookupError, ValueError):
+        raise ParameterError(
+            f"unknown encoding {encoding!r}; try utf-8, utf-16, cp1252 or latin-1"
+        ) from None
+    return "utf-8" if name == "utf-8-sig" else name  # the mark is taken off here

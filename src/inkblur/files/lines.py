@@ -1,17 +1,30 @@
-"""Bytes to lines of text, in bounded memory, knowing where in the file every mistake lies."""
+"""A file's bytes, unpacked and decoded line by line, in bounded memory.
+
+gzip and Zstandard are named by a last suffix: `posts.csv.gz`, `posts.jsonl.zst`.
+"""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import gzip
 import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, cast
 
-from inkblur.errors import InputError, ParameterError
+from inkblur.errors import InputError
+from inkblur.files.formats import is_stream, packed_as, text_encoding
 
-CHUNK = 1 << 20  # bytes read at a time
-MAX_LINE = 1 << 27  # characters in one line or one csv cell: above 100 MB, below what fills memory
+MAX_LINE = 1 << 24  # characters in one line or csv row: a text has at most ten million
+_CHUNK = 1 << 20  # bytes read at a time
 _BOM = "\ufeff"
 # What files that hold no plain text begin with, and what to do about each.
 _OTHERS = {
@@ -22,50 +35,84 @@ _OTHERS = {
 }
 
 
-class Lines:
-    """The lines of a binary file, each with its terminator; only `\\n` ends a line.
+class InputFile:
+    """A file, or standard input, open to be read once from front to back."""
 
-    A byte order mark at the start is taken off. NUL characters are refused: they
-    mean a binary file, or UTF-16 read as something else.
+    def __init__(self, path: str | Path) -> None:
+        self.name = "standard input" if is_stream(path) else str(path)  # in error messages
+        self._packed = packed_as(path)
+        self._unpacked = 0  # bytes read so far
+        with contextlib.ExitStack() as opened:
+            if is_stream(path):
+                self.raw = cast(io.BufferedIOBase, sys.stdin.buffer)
+            else:
+                try:
+                    self.raw = opened.enter_context(Path(path).open("rb"))
+                except FileNotFoundError:
+                    raise InputError(f"no such file: {self.name}; check the path") from None
+                except (OSError, ValueError) as error:
+                    reason = error.strerror if isinstance(error, OSError) else str(error)
+                    raise InputError(f"cannot open {self.name}: {str(reason).lower()}") from None
+            regular = not is_stream(path) and regular_file(self.raw) is not None
+            # None where nobody can know (standard input, pipes)
+            self.bytes_total = os.fstat(self.raw.fileno()).st_size if regular else None
+            self._opened = opened.pop_all()
 
-    >>> list(Lines(io.BytesIO(b"one\\r\\ntwo"), "a.txt", "utf-8"))
-    ['one\\r\\n', 'two']
-    """
+    def close(self) -> None:
+        """Let go of the file; standard input stays open."""
+        self._opened.close()
 
-    def __init__(self, file: io.BufferedIOBase, name: str, encoding: str) -> None:
-        """`name` is what error messages call the file."""
-        self.name = name
-        self.consumed = 0  # bytes read so far (after decompression)
-        self._file = file
-        self._encoding = text_encoding(encoding)
-        self._decoder = codecs.getincrementaldecoder(self._encoding)()
-        self._first = self._decoded()
-        if self._first.startswith(_BOM):
-            self._first = self._first[1:] or self._decoded()
-        if not self._first:
-            raise InputError(f"{name} is empty; give a file with at least one record")
+    def identity(self) -> tuple[int, int] | None:
+        """Device and inode of the file on disk, where it is a regular file."""
+        return regular_file(self.raw)
 
-    def __iter__(self) -> Iterator[str]:
+    def bytes_read(self) -> int:
+        """How far into the file reading has come, of `bytes_total`."""
+        compressed = self._packed is not None and self.bytes_total is not None
+        return self.raw.tell() if compressed else self._unpacked
+
+    def seekable(self) -> io.BufferedIOBase:
+        """Its bytes, or a pipe's in a file without a name: parquet is read from its end."""
+        if self.bytes_total is not None:
+            return self.raw
+        try:
+            spool = self._opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            shutil.copyfileobj(self.raw, spool, _CHUNK)
+        except OSError as error:
+            reason = str(error.strerror).lower()
+            raise InputError(f"cannot keep {self.name} for reading: {reason}") from None
+        return cast(io.BufferedIOBase, spool)
+
+    def lines(self, encoding: str) -> Iterator[str]:
+        """Its lines, each with its terminator; only `\\n` ends a line.
+
+        A byte order mark at the start is taken off. NUL characters are refused: they mean a binary
+        file, or UTF-16 read as something else. That it is empty shows now, the rest when it is
+        read.
+        """
+        chunks = self._decoded(text_encoding(encoding))
+        first = next(chunks, "")
+        if first.startswith(_BOM):
+            first = first[1:] or next(chunks, "")
+        if not first:
+            raise InputError(f"{self.name} is empty; give a file with at least one record")
+        return self._split(chain([first], chunks))
+
+    def _split(self, chunks: Iterable[str]) -> Iterator[str]:
         number = 1  # of the line being gathered
         parts: list[str] = []
         gathered = 0
-        chunk, self._first = self._first, ""
-        while chunk:
-            nul = "\0" in chunk
+        for chunk in chunks:
+            if "\0" in chunk:
+                raise self._nul(number + chunk[: chunk.index("\0")].count("\n"))
             pieces = chunk.split("\n")
             for piece in pieces[:-1]:
-                if nul and "\0" in piece:
-                    raise self._nul(number)
                 if parts:
-                    line = "".join((*parts, piece, "\n"))
+                    piece = "".join((*parts, piece))
                     parts.clear()
                     gathered = 0
-                    yield line
-                else:
-                    yield piece + "\n"
+                yield piece + "\n"
                 number += 1
-            if nul and "\0" in pieces[-1]:
-                raise self._nul(number)
             if pieces[-1]:
                 parts.append(pieces[-1])
                 gathered += len(pieces[-1])
@@ -74,45 +121,51 @@ class Lines:
                     f"line {number} of {self.name} is longer than {MAX_LINE:,} characters; "
                     "split it into several records"
                 )
-            chunk = self._decoded()
         if parts:
             yield "".join(parts)
 
-    def _decoded(self) -> str:
-        """The next stretch of text; empty only at the end of the file."""
-        while True:
+    def _decoded(self, encoding: str) -> Iterator[str]:
+        """Stretches of text."""
+        decoder = codecs.getincrementaldecoder(encoding)()
+        file = self.raw
+        if self._packed == ".gz":
+            file = gzip.GzipFile(fileobj=self.raw)
+        elif self._packed == ".zst":
+            import pyarrow as pa
+
+            packed = pa.PythonFile(self.raw, "r")
+            file = cast(io.BufferedIOBase, pa.CompressedInputStream(packed, "zstd"))
+        block = b" "
+        while block:
             try:
-                block = self._file.read1(CHUNK)
+                block = file.read1(_CHUNK)
             except (OSError, EOFError, zlib.error) as error:
-                raise InputError(f"cannot read {self.name}: {_reason(error)}") from None
-            if not self.consumed:
-                self._refuse_others(block)
-            waiting, _ = self._decoder.getstate()  # bytes of a character cut by the last block
+                known = error.strerror if isinstance(error, OSError) else None
+                damaged = f"damaged or cut short ({str(error).rstrip('.')})"
+                reason = known.lower() if known else damaged
+                raise InputError(f"cannot read {self.name}: {reason}") from None
+            if not self._unpacked:
+                for signature, answer in _OTHERS.items():
+                    if block.startswith(signature):
+                        raise InputError(f"{self.name} {answer}")
+            waiting, _ = decoder.getstate()  # bytes of a character cut by the last block
             try:
-                text = self._decoder.decode(block, final=not block)
-                if self._encoding != "utf-8":
+                text = decoder.decode(block, final=not block)
+                if encoding != "utf-8":
                     text.encode("utf-8")  # a few codecs let lone surrogates through
-            except UnicodeDecodeError as error:
-                offset = self.consumed - len(waiting) + error.start
-                raise self._undecodable(f"(byte {offset}: {error.reason})") from None
             except UnicodeError as error:
-                raise self._undecodable(f"({error})") from None
-            self.consumed += len(block)
-            if text or not block:
-                return text
-
-    def _refuse_others(self, start: bytes) -> None:
-        """Raise where the first bytes of the file are those of one that holds no plain text."""
-        for signature, answer in _OTHERS.items():
-            if start.startswith(signature):
-                raise InputError(f"{self.name} {answer}")
-
-    def _undecodable(self, where: str) -> InputError:
-        return InputError(
-            f"{self.name} is not {self._encoding} {where}; "
-            "save it as UTF-8 or, if it is the file to release, name its encoding, for example "
-            '`encoding="cp1252"`, latin-1 or utf-16'
-        )
+                where = str(error)
+                if isinstance(error, UnicodeDecodeError):
+                    at = self._unpacked - len(waiting) + error.start
+                    where = f"byte {at}: {error.reason}"
+                raise InputError(
+                    f"{self.name} is not {encoding} ({where}); save it as UTF-8 or, if it is the "
+                    'file to release, name its encoding, for example `encoding="cp1252"`, latin-1 '
+                    "or utf-16"
+                ) from None
+            self._unpacked += len(block)
+            if text:
+                yield text
 
     def _nul(self, number: int) -> InputError:
         return InputError(
@@ -122,20 +175,67 @@ class Lines:
         )
 
 
-def text_encoding(encoding: str) -> str:
-    """The canonical name of a text encoding, or a clear error."""
+def regular_file(file: io.IOBase) -> tuple[int, int] | None:
+    """Device and inode of an open regular file; None for pipes, terminals and files in memory."""
     try:
-        name = codecs.lookup(encoding).name
-        with contextlib.suppress(UnicodeError):  # half a character of UTF-16, perhaps
-            b"x".decode(encoding)  # codecs.lookup alone would accept "hex" and "zip"
-    except (LookupError, ValueError):
-        raise ParameterError(
-            f"unknown encoding {encoding!r}; try utf-8, utf-16, cp1252 or latin-1"
-        ) from None
-    return "utf-8" if name == "utf-8-sig" else name  # we take the mark off ourselves
+        facts = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+    return (facts.st_dev, facts.st_ino) if stat.S_ISREG(facts.st_mode) else None
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return f"damaged or cut short ({str(error).rstrip('.')})"
+class Compressor(Protocol):
+    """Bytes in, compressed bytes out."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """As much as can be written already."""
+        ...
+
+    def flush(self) -> bytes:
+        """The rest."""
+        ...
+
+
+def compressor(path: str | Path) -> Compressor | None:
+    """What compresses a file of this name."""
+    match packed_as(path):
+        case ".gz":
+            # 31: with gzip's header, which then holds neither name nor time, so that one key gives
+            # one file, byte for byte.
+            return zlib.compressobj(6, zlib.DEFLATED, 31)
+        case ".zst":
+            return _Zstandard()
+    return None
+
+
+class Drain(io.BytesIO):
+    """A file in memory that forgets what was taken from it, for libraries that must have a file."""
+
+    def close(self) -> None:
+        """Nothing: a library closes what it writes to before the last bytes are taken."""
+
+    def take(self) -> bytes:
+        """What was written since the last time."""
+        taken = self.getvalue()
+        self.seek(0)
+        self.truncate()
+        return taken
+
+
+class _Zstandard:
+    """Zstandard by Arrow, which has it already; Python has it from 3.14 on."""
+
+    def __init__(self) -> None:
+        import pyarrow as pa
+
+        self._drain = Drain()
+        sink = pa.PythonFile(cast(Any, self._drain), "w")
+        self._stream: pa.CompressedOutputStream = pa.CompressedOutputStream(sink, "zstd")
+
+    def compress(self, data: bytes, /) -> bytes:
+        self._stream.write(data)
+        return self._drain.take()
+
+    def flush(self) -> bytes:
+        self._stream.close()
+        return self._drain.take()

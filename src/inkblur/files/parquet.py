@@ -1,4 +1,4 @@
-"""parquet: read in stretches of bounded size, whatever the row groups.
+"""parquet: read in stretches of bounded size, whatever the row groups and whatever is behind them.
 
 The first text column's compression is that of the output. NUL characters are fine.
 """
@@ -8,135 +8,130 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from inkblur.errors import InputError
-from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain, used
-from inkblur.files.compression import Drain
+from inkblur.errors import InputError, OutputError
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain, used, value_sizes
 from inkblur.files.formats import Format, Layout
-from inkblur.files.records import Batch, Encoder, Schema, cuts
+from inkblur.files.lines import Drain, InputFile
+from inkblur.files.records import Batch, Source, cuts
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
 
 _STRETCH = 8 << 20  # bytes of rows decoded at a time
+_SMALL = 16 << 20  # bytes of a column, unpacked: in a larger one few values can repeat so often
 _GROUP_BYTES = 64 << 20  # a row group ends with the row that fills it with so many letters,
 _GROUP_ROWS = 1 << 17  # or with this many rows
-_NUMBER = 8  # bytes that a value of a list counts
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
-    """What only a parquet sink can use of a parquet source."""
+class ParquetSource(Source):
+    """Reads a seekable binary file; schema and types are checked before any row is read."""
 
-    schema: pa.Schema
-    compression: Codec
-
-
-class ParquetReader:
-    """Reads a seekable binary file."""
-
-    def __init__(self, file: io.BufferedIOBase, name: str, layout: Layout) -> None:
-        """Schema and column types are checked here, before any row is read."""
-        self._name = name
-        if not file.seek(0, io.SEEK_END):
-            raise InputError(f"{name} is empty; give a file with at least one record")
-        file.seek(0)
-        with _damage_named(name):
-            self._file = pq.ParquetFile(cast(IO[Any], file), pre_buffer=False, buffer_size=1 << 20)
-        self._rows = ArrowRows(_wide(self._file.schema_arrow), layout, name)
-        self._first_text = layout.columns[0]
+    def __init__(self, file: InputFile, layout: Layout, format: Format) -> None:
+        super().__init__(file, layout, format)
+        raw = cast(Any, file.seekable())
+        self._size = raw.seek(0, io.SEEK_END)
+        if not self._size:
+            raise InputError(f"{self.name} is empty; give a file with at least one record")
+        with _damage_named(self.name):
+            raw.seek(0)
+            plain = pq.ParquetFile(raw, pre_buffer=False)
+            self._rows = ArrowRows(_wide(plain.schema_arrow), layout, self.name)
+            self._file = pq.ParquetFile(
+                raw,
+                metadata=plain.metadata,
+                read_dictionary=_repeating(plain),
+                pre_buffer=False,
+                buffer_size=1 << 20,
+            )
         self._done = 0
-        written = self._rows.written
-        self.schema = Schema(
-            Format.PARQUET,
-            layout.columns,
-            tuple(written.names),
-            unplain=tuple(field.name for field in written if not is_plain(field.type)),
-            native=Native(written, self._compression()),
-        )
+        self.schema = self._rows.written
+        self.names, self.not_copied = tuple(self.schema.names), self._rows.not_copied
+        self.unplain = tuple(field.name for field in self.schema if not is_plain(field.type))
 
-    def copied(self) -> tuple[str, ...]:
-        """Columns that are written as they are."""
-        return self._rows.copied
+    def bytes_read(self) -> int:
+        """As many as the share of rows that were read."""
+        return int(self._done / max(1, self._file.metadata.num_rows) * self._size)
 
-    def not_copied(self) -> tuple[str, ...]:
-        """Columns that nobody named."""
-        return self._rows.not_copied
-
-    def fraction(self) -> float:
-        """How much of the file was read, in [0, 1]."""
-        return self._done / max(1, self._file.metadata.num_rows)
-
-    def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
-        """Batches of at most `max_records` rows and `max_chars` characters of text."""
-        with _damage_named(self._name):
-            for stretch in self._file.iter_batches(batch_size=self._stretch(max_records)):
-                texts = self._rows.texts(stretch, self._done + 1)
-                sizes = [sum(len(text or "") for text in row) for row in texts]
-                for start, stop in cuts(sizes, max_chars):
-                    part = stretch.slice(start, stop - start)
-                    yield self._rows.batch(part, texts[start:stop], self._done + 1)
+    def _batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
+        with _damage_named(self.name):
+            stretches = self._file.iter_batches(
+                self._stretch(max_records), columns=[*self._rows.read]
+            )
+            for stretch in stretches:
+                sizes = np.zeros(stretch.num_rows, dtype=np.int64)
+                for column in stretch.columns:
+                    sizes += value_sizes(column)
+                for start, stop in cuts(sizes.tolist(), max_chars):
+                    yield self._rows.batch(stretch.slice(start, stop - start), self._done + 1)
                     self._done += stop - start
 
     def _stretch(self, max_records: int) -> int:
         """How many rows to decode at once: no more than a batch, and not what fills memory."""
-        groups = [
-            self._file.metadata.row_group(i) for i in range(self._file.metadata.num_row_groups)
-        ]
-        per_row = max((g.total_byte_size / max(1, g.num_rows) for g in groups), default=1.0)
-        return max(1, min(max_records, int(_STRETCH / max(1.0, per_row))))
+        largest = 1.0
+        for i in range(self._file.metadata.num_row_groups):
+            group = self._file.metadata.row_group(i)
+            for place in range(group.num_columns):
+                leaf = group.column(place)
+                # A value may repeat the whole of the one before it and take a byte in the file.
+                shared = "DELTA_BYTE_ARRAY" in leaf.encodings
+                rows = 1 if shared else max(1, group.num_rows)
+                largest = max(largest, leaf.total_uncompressed_size / rows)
+        return max(1, min(max_records, int(_STRETCH / largest)))
 
-    def _compression(self) -> Codec:
+    def compression(self) -> Codec:
+        """That of the first text column."""
         if not self._file.metadata.num_row_groups:
             return "snappy"
         group = self._file.metadata.row_group(0)
         leaves = [group.column(i) for i in range(group.num_columns)]
-        named = (leaf.compression for leaf in leaves if leaf.path_in_schema == self._first_text)
-        codec = next(named, "SNAPPY")
-        return cast(Codec, "none" if codec == "UNCOMPRESSED" else codec.lower())
+        first = self.layout.columns[0]
+        codec = next((leaf.compression for leaf in leaves if leaf.path_in_schema == first), "")
+        named = {"": "snappy", "UNCOMPRESSED": "none"}.get(codec, codec.lower())
+        return cast(Codec, named)
 
 
-class ParquetEncoder(Encoder):
+class ParquetEncoder:
     """Rows, gathered into row groups of a sensible size.
 
     A group ends at a row that what is written decides, not at the end of a batch: how many letters
     the true texts have decides where those end.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, source: Source) -> None:
         """A source in another format becomes columns of strings."""
-        native = schema.native
-        if not isinstance(native, Native):
-            names = schema.names or schema.columns
-            native = Native(pa.schema([(name, pa.string()) for name in names]), "snappy")
-        self._schema = native.schema
+        codec: Codec = "snappy"
+        if isinstance(source, ParquetSource):
+            self._schema, codec = source.schema, source.compression()
+        elif source.names is None:
+            raise OutputError(
+                "JSON has no fixed columns and types to make a parquet file of; write .jsonl"
+            )
+        else:
+            self._schema = pa.schema([(name, pa.string()) for name in source.names])
         self._drain = Drain()
-        self._writer = pq.ParquetWriter(
-            cast(IO[Any], self._drain), native.schema, compression=native.compression
-        )
+        self._writer = pq.ParquetWriter(cast(IO[Any], self._drain), self._schema, compression=codec)
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0  # of what is waiting
 
-    def begin(self) -> bytes:
-        """The format's mark."""
-        return self._drain.take()
-
-    def encode(self, batch: Batch, texts: Sequence[str | None]) -> bytes:
-        """Row groups that are full now; the batch is written with its row group."""
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> pa.RecordBatch:
+        """The batch's rows."""
         if isinstance(batch.columns, ArrowColumns):
-            rows = batch.columns.with_all_categories(texts)
-        else:
-            rows = pa.RecordBatch.from_pylist(
-                [dict(row) for row in batch.columns.rows(texts)], schema=self._schema
-            )
+            return batch.columns.with_all_categories(texts)
+        rows = [dict(row) for row in batch.columns.rows(texts)]
+        return pa.RecordBatch.from_pylist(rows, schema=self._schema)
+
+    def content(self, rows: pa.RecordBatch) -> bytes:
+        """Row groups that are full now."""
+        sizes = np.zeros(rows.num_rows, dtype=np.int64)
+        for column in rows.columns:
+            sizes += value_sizes(column)
         start = 0
-        for row, size in enumerate(_sizes(rows), 1):
+        for row, size in enumerate(sizes.tolist(), 1):
             self._bytes += size
             self._rows += 1
             if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
@@ -164,6 +159,20 @@ class ParquetEncoder(Encoder):
         self._bytes = self._rows = 0
 
 
+def _repeating(file: pq.ParquetFile) -> list[str]:
+    """Columns of strings that stay in their dictionaries when they are read: a value of a megabyte
+    may stand in every row of a small file.
+    """
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    return [
+        leaf.path
+        for place, leaf in enumerate(map(file.schema.column, range(len(file.schema))))
+        if leaf.physical_type == "BYTE_ARRAY"
+        and leaf.logical_type.type != "DECIMAL"
+        and all(group.column(place).total_uncompressed_size <= _SMALL for group in groups)
+    ]
+
+
 def _wide(schema: pa.Schema) -> pa.Schema:
     """Row groups may have other categories each: their numbers need more room when joined."""
     for place, field in enumerate(schema):
@@ -172,23 +181,6 @@ def _wide(schema: pa.Schema) -> pa.Schema:
             wide = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
             schema = schema.set(place, field.with_type(wide))
     return schema
-
-
-def _sizes(rows: pa.RecordBatch) -> list[int]:
-    """About how many bytes each row takes: the columns that vary in length count."""
-    sizes = np.zeros(rows.num_rows, dtype=np.int64)
-    columns: list[Any] = rows.columns
-    for column in columns:
-        kind = column.type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            lengths = pc.binary_length(column)
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            lengths = pc.multiply(pc.list_value_length(column), _NUMBER)
-        else:
-            continue
-        sizes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
-    found: list[int] = sizes.tolist()
-    return found
 
 
 @contextlib.contextmanager

@@ -24,8 +24,9 @@ from inkblur.documents.word_shares import FunctionWords, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, PrivateCalibration, WeakSetting
 from inkblur.files.occurrences import Occurrences
+from inkblur.files.records import Source
 from inkblur.files.release import refuse_private_ingredients
-from inkblur.files.source import Source, open_described
+from inkblur.files.source import open_described
 from inkblur.files.summary import draws_a_text, not_copied_line
 from inkblur.guarantees import Guarantee
 from inkblur.pools.mechanism import PoolPrivatizer
@@ -196,7 +197,7 @@ def preview_file(
         rows=extract.rows,
         complete=extract.complete,
         analyzed=len(extract.texts),
-        columns=opened.schema.columns,
+        columns=opened.layout.columns,
         copied=opened.copied,
         not_copied=opened.not_copied,
         telling=extract.telling,

@@ -1,18 +1,18 @@
-"""What flows: records, batches of them, and what their file looked like."""
+"""What flows: batches of rows, read from a source of one format."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from inkblur.errors import ParameterError
-from inkblur.files.formats import Format
-from inkblur.types import Record, counted
+from inkblur.files.formats import Format, Layout
+from inkblur.files.lines import InputFile
+from inkblur.types import Record, counted, whole
 
-K = TypeVar("K")
-Texts = tuple[str | None, ...]  # of one row; None: null in the file
+P = TypeVar("P")
 
 
 class Columns(Protocol):
@@ -35,8 +35,32 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Each row by column name, with None in the places of the texts."""
+
+    values: Sequence[dict[str, object]] = ()
+    texts: tuple[str, ...] = ()  # names of the text columns
+
+    def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
+        """Each row with its texts."""
+        width = len(self.texts)
+        for i, row in enumerate(self.values):
+            own = texts[i * width : (i + 1) * width]
+            yield {**row, **dict(zip(self.texts, own, strict=True))}
+
+    def others(self) -> Iterator[list[tuple[str, object]]]:
+        """The values beside the texts."""
+        for row in self.values:
+            yield [(name, value) for name, value in row.items() if name not in self.texts]
+
+    def take(self, rows: Sequence[int]) -> Rows:
+        """Some of the rows; of texts that stand alone, none."""
+        return Rows([self.values[row] for row in rows], self.texts) if self.values else self
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """Some consecutive rows of a file: a record for each text, and the other columns alongside.
+    """Some consecutive rows: a record for each text, and the other columns alongside.
 
     A row has `width` texts, so `records` has the first row's texts, then the second row's and so
     on. `nulls` holds the positions in `records` whose text is null in the file (json, parquet):
@@ -44,7 +68,7 @@ class Batch:
     """
 
     records: tuple[Record, ...]
-    columns: Columns
+    columns: Columns = Rows()
     nulls: frozenset[int] = frozenset()
     width: int = 1
 
@@ -101,58 +125,78 @@ class Batch:
         return [None if i in self.nulls else text for i, text in enumerate(texts)]
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """What a sink must know about its source."""
+class Row(NamedTuple):
+    """One row as a format of lines reads it."""
 
-    format: Format
-    columns: tuple[str, ...]  # that hold texts
-    names: tuple[str, ...] | None  # that are written, in order; None: each record has its own
-    header: bool = True  # csv, tsv: the first line names the columns
-    delimiter: str | None = None  # csv, tsv: where it is not the format's own
-    unplain: tuple[str, ...] = ()  # columns that only parquet can hold (dates, bytes, maps...)
-    native: object = field(default=None, repr=False)  # parquet: its Arrow schema and compression
-
-
-@dataclass(slots=True)
-class Row(Generic[K]):
-    """One row as its format reads it."""
-
-    id: str  # empty where no id column is named
-    texts: Texts
-    kept: K  # whatever else the row holds
+    texts: tuple[str | None, ...]
+    values: dict[str, object]  # what is written, in order, with None in the places of the texts
     size: int  # characters in the whole row
     place: str  # "line 7"
+    id: str = ""  # where no id column is named
     person: str | None = None
 
 
-class RowReader(ABC, Generic[K]):
-    """What a line-made format brings: its rows, and a way to keep their other columns."""
+class Source(ABC):
+    """Records on their way in; a context manager. Made by `open_source`."""
 
-    schema: Schema
+    unplain: tuple[str, ...] = ()  # columns that only parquet can hold (dates, bytes, maps...)
 
-    @abstractmethod
-    def rows(self) -> Iterator[Row[K]]:
-        """Every row in order."""
+    def __init__(self, file: InputFile, layout: Layout, format: Format) -> None:
+        self.file, self.layout, self.format = file, layout, format
+        self.name, self.bytes_total = file.name, file.bytes_total
+        # The columns that are written, in order; None: each record has its own.
+        self.names: tuple[str, ...] | None = layout.columns
+        self.not_copied: tuple[str, ...] = ()  # those that nobody named, as far as it was read
+        self._started = False
 
-    @abstractmethod
-    def columns(self, kept: list[K]) -> Columns:
-        """Some rows' other columns."""
-
+    @property
     def copied(self) -> tuple[str, ...]:
         """Columns that are written as they are, as far as the file was read."""
-        return tuple(name for name in self.schema.names or () if name not in self.schema.columns)
-
-    def not_copied(self) -> tuple[str, ...]:
-        """Columns that nobody named, as far as the file was read."""
-        return ()
+        return tuple(name for name in self.names or () if name not in self.layout.columns)
 
     def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
-        """Batches of at most `max_records` rows and `max_chars` characters.
+        """All records, in order, once.
 
-        One row above `max_chars` stands alone.
+        A batch has at most `max_records` rows and `max_chars` characters (those of the other
+        columns count too); a longer row comes alone. Where batches are cut changes no id.
         """
-        rows: list[Row[K]] = []
+        most, chars = whole(max_records, "max_records"), whole(max_chars, "max_chars")
+        if self._started:
+            raise ParameterError(f"{self.name} can be read only once; open it again")
+        self._started = True
+        return self._batches(most, chars)
+
+    @abstractmethod
+    def _batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
+        """What :meth:`batches` gives."""
+
+    def bytes_read(self) -> int:
+        """How far into the file reading has come, of `bytes_total`."""
+        return self.file.bytes_read()
+
+    def shows(self, *, hides_length: bool) -> list[str]:
+        """What a release of it shows besides columns."""
+        shown = ["the order of the keys in each object"] if self.names is None else []
+        if self.format in (Format.JSONL, Format.PARQUET) and not hides_length:
+            shown.append("which texts are missing (null)")
+        return shown
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.file.close()
+
+
+class LineSource(Source):
+    """A format of lines: it reads rows, which are put into batches here."""
+
+    @abstractmethod
+    def rows(self) -> Iterator[Row]:
+        """Every row in order."""
+
+    def _batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
+        rows: list[Row] = []
         size = 0
         for row in self.rows():
             if rows and (len(rows) >= max_records or size + row.size > max_chars):
@@ -163,34 +207,50 @@ class RowReader(ABC, Generic[K]):
         if rows:
             yield self._batch(rows)
 
-    def _batch(self, rows: list[Row[K]]) -> Batch:
+    def _batch(self, rows: list[Row]) -> Batch:
         texts = [text for row in rows for text in row.texts]
         return Batch(
-            records=tuple(
-                Record(row.id, text or "", row.place, row.person)
-                for row in rows
-                for text in row.texts
-            ),
-            columns=self.columns([row.kept for row in rows]),
-            nulls=frozenset(i for i, text in enumerate(texts) if text is None),
-            width=len(self.schema.columns),
+            tuple(Record(r.id, text or "", r.place, r.person) for r in rows for text in r.texts),
+            Rows([row.values for row in rows], self.layout.columns),
+            frozenset(i for i, text in enumerate(texts) if text is None),
+            len(self.layout.columns),
         )
 
 
-class Encoder(ABC):
-    """Turns batches into a file's content, in one format; characters are written as UTF-8."""
+class Encoder(Protocol[P]):
+    """Turns batches into a file's content, in one format."""
 
-    def begin(self) -> str | bytes:
-        """What stands before the first batch."""
-        return ""
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> P:
+        """A batch's rows."""
+        ...
+
+    def content(self, rows: P) -> bytes:
+        """Rows, or as much of what was given so far as can be written already."""
+        ...
+
+    def end(self) -> bytes:
+        """What stands after the last row."""
+        ...
+
+
+class LineEncoder(ABC):
+    """A format of lines: one or several a row."""
 
     @abstractmethod
-    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str | bytes:
-        """One batch, or as much of what was given so far as can be written already."""
+    def lines(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
+        """Each row with its line end."""
 
-    def end(self) -> str | bytes:
-        """What stands after the last batch."""
-        return ""
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> list[bytes]:
+        """Each row as UTF-8."""
+        return [line.encode("utf-8") for line in self.lines(batch, texts)]
+
+    def content(self, rows: list[bytes]) -> bytes:
+        """The rows."""
+        return b"".join(rows)
+
+    def end(self) -> bytes:
+        """Nothing stands after the last row."""
+        return b""
 
 
 def cuts(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,6 @@ from filecmp import cmp
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.blas import processors
@@ -19,12 +18,11 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import format_of, is_stream
 from inkblur.files.records import Batch
-from inkblur.files.run import run
+from inkblur.files.run import WorkerCopy, each_search, run, search_with
 from inkblur.files.sink import open_sink
-from inkblur.files.source import Source, open_described
+from inkblur.files.source import open_described
 from inkblur.files.summary import RunSummary, summarize
 from inkblur.files.vectors import run_vectors, vector_format
-from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
@@ -88,10 +86,16 @@ def privatize_file(
     (1, 4)
     >>> folder.cleanup()
     """
-    in_flight = _in_flight(processes) if workers is None else whole(workers, "workers")
+    # Noise is drawn on a thread for each batch; beyond 8 they wait for each other.
+    usual = processors() if processes else min(max(2, processors()), 8)
+    in_flight = usual if workers is None else whole(workers, "workers")
     where = choose(Device, device, "device")
+    searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
-    _check_format(target, spec.kind)
+    if spec.kind is ReleaseKind.TF:
+        vector_format(target)
+    elif not is_stream(target):
+        format_of(target, None, OutputError)
     kept = [*untouched, *spec_files(spec), *_files_of(ledger)]
     refuse_overwriting("output", target, kept)
     if report is not None:
@@ -100,7 +104,15 @@ def privatize_file(
     with open_described(source, spec) as opened:
         prepared = prepare(spec, rng).for_caller(caller)
         made = prepared.privatizer
-        _search_on(made, where, threads, processes)
+        if isinstance(made, PoolPrivatizer) and threads is None:
+            search_with(made, where, None)
+        elif searching and not isinstance(made.mechanism, Perturbation):
+            raise ParameterError(
+                f"{made.mechanism.name} has no search to speed up: leave out `device=` and "
+                "`threads=`"
+            )
+        elif searching and not processes:
+            search_with(made, where, threads)
         if isinstance(made, SyntheticVectors) and (processes or workers is not None):
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
         if isinstance(made, PoolPrivatizer):
@@ -115,6 +127,7 @@ def privatize_file(
             else:
                 began, stream = time.perf_counter(), release.stream()
                 copies = WorkerCopy(release.resolved, *each_search(where, threads))
+                on_progress(0, opened.bytes_total, 0)
                 with open_sink(target, opened, on_show=release.about_to_show) as sink:
                     run(
                         stream,
@@ -122,7 +135,9 @@ def privatize_file(
                         sink,
                         workers=in_flight,
                         copies=copies if processes else None,
-                        on_batch=_reported(opened, on_progress),
+                        on_batch=lambda words, documents: on_progress(
+                            opened.bytes_read(), opened.bytes_total, words
+                        ),
                     )
                 shows = opened.shows(hides_length=made.hides_length)
                 columns = opened.copied, opened.not_copied
@@ -215,14 +230,6 @@ def refuse_overwriting(what: str, written: str | Path, others: Sequence[str | Pa
             raise OutputError(f"the {what} would overwrite {other}; choose another name")
 
 
-def _check_format(target: str | Path, kind: ReleaseKind) -> None:
-    """Refuse an output whose name says no format that is written, before any work."""
-    if kind is ReleaseKind.TF:
-        vector_format(target)
-    elif not is_stream(target):
-        format_of(target, None, OutputError)
-
-
 def _files_of(ledger: Ledger | str | Path | bool) -> list[Path]:
     if ledger is False:
         return []
@@ -238,26 +245,3 @@ def _check_writable(report: Path) -> None:
         raise OutputError(
             f"cannot write the report {report}: check that its folder exists and may be written to"
         )
-
-
-def _search_on(made: Any, where: Device, threads: int | None, processes: bool) -> None:
-    """Where the nearest words, or texts of a pool, are searched."""
-    searching = where is not Device.AUTO or threads is not None
-    if isinstance(made, PoolPrivatizer) and threads is None:
-        made.mechanism.search_on(where)
-    elif searching and not isinstance(made.mechanism, Perturbation):
-        raise ParameterError(
-            f"{made.mechanism.name} has no search to speed up: leave out `device=` and `threads=`"
-        )
-    elif searching and not processes:
-        made.mechanism.search_on(where, threads=threads)
-
-
-def _in_flight(processes: bool) -> int:
-    """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
-    return processors() if processes else min(max(2, processors()), 8)
-
-
-def _reported(source: Source, on_progress: OnProgress) -> Callable[[int, int], None]:
-    on_progress(0, source.bytes_total, 0)  # the table is loaded, the first batch is next
-    return lambda words, documents: on_progress(source.bytes_read(), source.bytes_total, words)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from inkblur.atomic_file import AtomicFile, standard_output
 from inkblur.errors import OutputError
-from inkblur.files.compression import Compressor, compressor
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.formats import Format, format_of, is_stream, listed
 from inkblur.files.jsonlines import JsonlEncoder
+from inkblur.files.lines import compressor, regular_file
 from inkblur.files.plain import TxtEncoder
-from inkblur.files.records import Batch, Encoder, Schema
-from inkblur.files.source import Source, regular_file
+from inkblur.files.records import Batch, Encoder, Source
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def open_sink(
     >>> folder.cleanup()
     """
     if is_stream(path):
-        kind = format or source.schema.format
+        kind = format or source.format
         file = AtomicFile(None, on_show=on_show)
         same = regular_file(standard_output())
         if kind is Format.PARQUET and standard_output().isatty():
@@ -69,70 +69,53 @@ def open_sink(
         kind = format_of(path, format, OutputError)
         file = AtomicFile(Path(path), on_show=on_show)
         same = file.identity()
-    if same is not None and same == source.identity():
+    if same is not None and same == source.file.identity():
         raise OutputError(f"the output is the input itself ({source.name}); choose another output")
-    _check(source.schema, kind)
-    sink = Sink(file, _encoder(source.schema, kind), compressor(path))
-    with file, sink._writing():
+    if source.unplain and kind is not Format.PARQUET:
+        raise OutputError(
+            f"{kind.value} cannot hold the types of the columns {listed(source.unplain)}; "
+            "write .parquet"
+        )
+    sink = Sink(path, file, _encoder(source, kind))
+    with file:
         yield sink
+        sink.end()
 
 
 class Sink:
     """Records on their way out. Made by `open_sink`."""
 
-    def __init__(self, file: AtomicFile, encoder: Encoder, compressor: Compressor | None) -> None:
-        self._file = file
-        self._encoder = encoder
-        self._compressor = compressor
+    def __init__(self, path: str | Path, file: AtomicFile, encoder: Encoder[Any]) -> None:
+        self._file, self._encoder, self._compressor = file, encoder, compressor(path)
 
     def write(self, batch: Batch, texts: Sequence[str | None]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
         try:
-            self._put(self._encoder.encode(batch, batch.released(texts)))
+            self._put(self._encoder.content(self._encoder.encode(batch, batch.released(texts))))
         except UnicodeEncodeError:
             raise OutputError(
                 f"cannot write {self._file.name}: a value has a lone surrogate, "
                 "which is not valid Unicode"
             ) from None
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """What stands before and after the batches."""
-        self._put(self._encoder.begin())
-        yield
+    def end(self) -> None:
+        """What stands after the last batch."""
         self._put(self._encoder.end())
         if self._compressor is not None:
             self._file.write(self._compressor.flush())
 
-    def _put(self, content: str | bytes) -> None:
-        data = content.encode("utf-8") if isinstance(content, str) else content
+    def _put(self, data: bytes) -> None:
         self._file.write(data if self._compressor is None else self._compressor.compress(data))
 
 
-def _encoder(schema: Schema, format: Format) -> Encoder:
+def _encoder(source: Source, format: Format) -> Encoder[Any]:
     match format:
         case Format.PARQUET:
             from inkblur.files.parquet import ParquetEncoder
 
-            return ParquetEncoder(schema)
+            return ParquetEncoder(source)
         case Format.TXT:
-            return TxtEncoder(schema)
+            return TxtEncoder(source)
         case Format.JSONL:
             return JsonlEncoder()
-        case Format.CSV | Format.TSV:
-            return DelimitedEncoder(schema, format)
-
-
-def _check(schema: Schema, format: Format) -> None:
-    """Refuse, before anything runs, a format that cannot hold what the source has."""
-    if format is schema.format:
-        return
-    if format is Format.PARQUET and schema.names is None:
-        raise OutputError(
-            "JSON has no fixed columns and types to make a parquet file of; write .jsonl"
-        )
-    if schema.unplain:
-        raise OutputError(
-            f"{format.value} cannot hold the types of the columns {listed(schema.unplain)}; "
-            "write .parquet"
-        )
+    return DelimitedEncoder(source, format)

@@ -25,7 +25,7 @@ from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors, Terms
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.formats import is_stream
-from inkblur.files.source import Source
+from inkblur.files.records import Source
 from inkblur.files.summary import RunSummary, stated, summarize
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.release import Release
@@ -103,9 +103,9 @@ def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:
     """
     synthetic: SyntheticVectors = release.privatizer
     replaced = None if is_stream(output) else AtomicFile(Path(output)).identity()
-    if replaced is not None and replaced == source.identity():
+    if replaced is not None and replaced == source.file.identity():
         raise OutputError(f"{output} is the input itself; choose another output")
-    if len(source.schema.columns) > 1:
+    if len(source.layout.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
     id_column = source.layout.id_column
     written = source.layout.keep or ()

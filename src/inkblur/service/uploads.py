@@ -25,7 +25,7 @@ from inkblur.atomic_file import PRIVATE, lock_file, write_atomically
 from inkblur.errors import InkblurError, InputError, NoGuarantee, OutputError
 from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
-from inkblur.files.source import column_names, likely_delimiter, likely_texts
+from inkblur.files.source import column_names, likely_delimiter
 from inkblur.mechanisms.catalogue import find
 from inkblur.release import Limits
 from inkblur.rng import Rng
@@ -55,7 +55,6 @@ class Upload:
     source: Path
     changed: float  # when it was last received, looked at or finished
     columns: tuple[str, ...] = ()
-    texts: str | None = None  # the column that most likely holds them
     delimiter: str | None = None
     encoding: str = "utf-8"
     state: str = "arriving"  # then received, waiting, running, and done or failed
@@ -84,7 +83,6 @@ class Upload:
         return {
             "upload": self.name,
             "columns": list(self.columns),
-            "texts": self.texts,
             "delimiter": self.delimiter,
             "state": self.state,
             "error": self.error or None,
@@ -341,7 +339,6 @@ def _look(upload: Upload) -> None:
         upload.delimiter = likely_delimiter(upload.source, encoding=upload.encoding)
     how: dict[str, Any] = {"delimiter": upload.delimiter, "encoding": upload.encoding}
     upload.columns = column_names(upload.source, **how)
-    upload.texts = likely_texts(upload.source, **how)
 
 
 def _shown(seen: Preview) -> dict[str, Any]:

@@ -97,7 +97,7 @@ function showColumns() {
   const names = upload.columns.map((cell, place) => (numbered ? `${place + 1}` : cell));
   const guess = TEXTS.find((name) => names.some((column) => column.toLowerCase() === name));
   const longest = upload.columns.reduce((best, cell, place) => (cell.length > upload.columns[best].length ? place : best), 0);
-  const texts = names.find((column) => column.toLowerCase() === guess) ?? (numbered ? names[longest] : upload.texts ?? names.at(-1));
+  const texts = names.find((column) => column.toLowerCase() === guess) ?? (numbered ? names[longest] : names.at(-1));
   $("columns-hint").hidden = !upload.columns.length;
   const needed = [choices.needs_ids && "the record", choices.needs_people && "the person"].filter(Boolean);
   $("columns-needed").textContent = needed.length ? `This server has budgets: one column must identify ${needed.join(", and one ")}.` : "";

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from inkblur.errors import InputError, OutputError
+from inkblur import InputError, OutputError
 
 
 class Checkpoint:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.checkpoint import Checkpoint
+from reproduction.checkpoint import Checkpoint
 
 RUN = {"seed": 1, "sizes": (1, 2)}
 
