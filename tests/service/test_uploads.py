@@ -73,37 +73,6 @@ def test_every_format_is_released(
     assert client.get(place).status_code == 404
 
 
-def parquet_of(**columns: Any) -> bytes:
-    out = io.BytesIO()
-    pq.write_table(pa.table(columns), out)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("suffix", "body", "texts"),
-    [
-        ("csv", b"what was said,when,stars\nthe soup was hot,9 May,3\n", "what was said"),
-        ("csv", b"said,when\n,9 May\nthe soup was hot,9 May\n", "said"),  # one is missing
-        ("tsv", "said\turl\n今天的天气很好\tx.org\n".encode(), "said"),
-        ("jsonl", b'{"reviewText": "the soup was hot", "time": "09 13, 2009"}\n', "reviewText"),
-        (
-            "parquet",
-            parquet_of(t=["the soup was hot"], x=pa.array([2**62], pa.timestamp("us")), y=["9"]),
-            "t",
-        ),
-        ("csv", b"text,stars\n", None),
-        ("txt", b"hello\n", None),
-    ],
-)
-def test_the_column_with_the_most_words_is_taken_for_the_texts(
-    client: TestClient, suffix: str, body: bytes, texts: str | None
-) -> None:
-    """The page took the last one, and would have copied the texts themselves."""
-    told = send(client, body, suffix).json()
-    assert told["texts"] == texts
-    client.delete(f"/v1/uploads/{told['upload']}")
-
-
 def test_jsonl_in_another_encoding(client: TestClient) -> None:
     """It was always read as UTF-8."""
     rows = '{"Käse": "the soup was hot"}'
@@ -116,7 +85,7 @@ def test_jsonl_in_another_encoding(client: TestClient) -> None:
         assert finished(client, told["upload"])["error"] is None
         client.delete(f"/v1/uploads/{told['upload']}")
     refused = send(client, rows.encode("utf-16"), "jsonl").json()["error"]["message"]
-    assert refused == "the file does not begin with a JSON object; check it and its encoding"
+    assert "is not utf-8" in refused
 
 
 def test_a_csv_with_a_broken_quote_is_not_read_with_another_delimiter(client: TestClient) -> None:

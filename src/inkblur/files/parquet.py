@@ -77,8 +77,9 @@ class ParquetSource(Source):
             group = self._file.metadata.row_group(i)
             for place in range(group.num_columns):
                 leaf = group.column(place)
-                # A value may repeat the whole of the one before it and take a byte in the file.
-                shared = "DELTA_BYTE_ARRAY" in leaf.encodings
+                # Nested values, and those that repeat the one before, may take a byte in the file.
+                nested = "." in leaf.path_in_schema and leaf.physical_type == "BYTE_ARRAY"
+                shared = nested or "DELTA_BYTE_ARRAY" in leaf.encodings
                 rows = 1 if shared else max(1, group.num_rows)
                 largest = max(largest, leaf.total_uncompressed_size / rows)
         return max(1, min(max_records, int(_STRETCH / largest)))
@@ -169,6 +170,7 @@ def _repeating(file: pq.ParquetFile) -> list[str]:
         for place, leaf in enumerate(map(file.schema.column, range(len(file.schema))))
         if leaf.physical_type == "BYTE_ARRAY"
         and leaf.logical_type.type != "DECIMAL"
+        and leaf.path in file.schema_arrow.names  # Arrow joins no pieces of nested dictionaries
         and all(group.column(place).total_uncompressed_size <= _SMALL for group in groups)
     ]
 

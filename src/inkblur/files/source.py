@@ -111,6 +111,7 @@ def column_names(
                 return tuple(read_object(next(lines, ""), f"the first line of {path}"))
     layout = Layout(("1",), header=False, delimiter=delimiter, encoding=encoding)
     with open_source(path, layout) as source:
+        next(source.batches(1, 1))  # what is wrong with the next row tells that it is another file
         assert isinstance(source, DelimitedSource)
         return tuple(source.first)
 
