@@ -28,11 +28,6 @@ from inkblur.evaluation.measures.words import content_words, space_free_ngrams, 
 from inkblur.evaluation.releasers import Released, VectorReleaser, releaser, reverse_vectorized
 from inkblur.evaluation.reports.charts import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
-<<<<<<< HEAD
-from inkblur.files.checkpoint import Checkpoint
-=======
-from inkblur.mechanisms.calibration import calibrate
->>>>>>> 9550ff40 (Files: a source reads and knows its own columns, csv and jsonl rows are dicts, jsonl objects are written afresh with the digits they had; guessing of text columns leaves, checkpoints move to reproduction)
 from inkblur.mechanisms.loss import improved_bound, standard_bound, tight_loss
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
