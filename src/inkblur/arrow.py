@@ -27,9 +27,8 @@ from inkblur.blas import one_thread
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.formats import layout_of
-from inkblur.files.run import no_collection
+from inkblur.files.run import each_search, no_collection, search_with
 from inkblur.files.summary import Fate, stated, warning_lines
-from inkblur.files.worker_pool import each_search, search_with
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
