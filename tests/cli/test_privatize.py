@@ -241,7 +241,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["missing.csv", "-e", "1"], "missing.csv"),
-        (["in.csv", "-e", "1", "--column", "body"], "no column 'body' among its 3"),
+        (["in.csv", "-e", "1", "--column", "body"], "no column 'body' among 'id', 'text', 'stars'"),
         (["in.csv", "-e", "0"], "epsilon must be a finite number above 0"),
         (["in.csv", "-e", "-1"], "epsilon"),
         (["in.csv", "-e", "nan"], "epsilon"),

@@ -95,7 +95,7 @@ def read_columns(
     path: str, text: str, others: list[str]
 ) -> tuple[list[str], dict[str, list[str | None]]]:
     """All texts of a file and the values beside them; null, blank and NaN ones are None."""
-    from inkblur.files import Format, Layout, open_source
+    from inkblur.files import Format, Layout, formats, open_source
 
     texts: list[str] = []
     found: dict[str, list[str | None]] = {name: [] for name in others}
@@ -106,8 +106,9 @@ def read_columns(
         names = source.names
         for name in others:
             if names is not None and name not in names:
-                raise InputError(  # the first line may be a record, so it is not shown
-                    f"{path} has no column {name!r} among its {len(names)}; check its first line"
+                raise InputError(
+                    f"{path} has no column {name!r} among "
+                    f"{formats.listed(names)}; check its first line"
                 )
         for batch in source.batches(_RECORDS, _CHARACTERS):
             texts += batch.texts
