@@ -54,7 +54,7 @@ def main(given: Sequence[str] | None = None) -> None:
         source.write_text("text\n" + "\n".join(texts) + "\n", encoding="utf-8")
         without, with_ledger, ratios = [], [], []
         for turn in range(options.repeat):
-            without.append(_privatized(source, options.epsilon, "--no-ledger"))
+            without.append(_privatized(source, options.epsilon, "--ledger", "none"))
             place = str(Path(folder, f"{turn}.db"))
             with_ledger.append(_privatized(source, options.epsilon, "--ledger", place))
             ratios.append([b / a - 1 for a, b in zip(without[-1], with_ledger[-1], strict=True)])

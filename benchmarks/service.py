@@ -164,7 +164,14 @@ def library(texts: list[list[str]], seconds: float) -> float:
 def server(folder: Path) -> Iterator[None]:
     """A server that answers."""
     places = ["--ledger", str(folder / "ledger.db"), "--uploads", str(folder / "uploads")]
-    command = [sys.executable, "-m", "inkblur", "serve", "--port", str(PORT), "--queue", "64"]
+    command = [
+        sys.executable,
+        "-m",
+        "inkblur",
+        "serve",
+        "--port",
+        str(PORT),
+    ]
     process = subprocess.Popen([*command, *places])
     try:
         while process.poll() is None:

@@ -10,10 +10,9 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, Field, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import Enum
-from functools import partial
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -68,29 +67,6 @@ _LEFT: Mapping[str, Value] = {
 _ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 
 
-def option(group: str, default: Any, help: str, *flags: str) -> Any:
-    """A field that is also an option of the command line, shown in this group of its help; `flags`
-    where its name is not the flag.
-
-    A tuple is an option that may be given several times.
-    """
-    return field(default=default, metadata={"help": help, "flags": flags, "group": group})
-
-
-_strength = partial(option, "How strong")
-_kind = partial(option, "What is released")
-_pool = partial(option, "Whole texts from a pool")
-_token = partial(option, "Words, names and punctuation")
-_tf = partial(option, "Only for --release tf")
-_vectors = partial(option, "Word vectors")
-_file = partial(option, "Columns and formats")
-
-
-def options_of_a_spec() -> tuple[Field[Any], ...]:
-    """The fields that have an option on the command line."""
-    return tuple(f for f in fields(ReleaseSpec) if "help" in f.metadata)
-
-
 @dataclass(frozen=True, slots=True)
 class ReleaseSpec:
     """A mechanism with its parameters, and how it is lifted to the texts of a file.
@@ -106,100 +82,43 @@ class ReleaseSpec:
     True
     """
 
-    mechanism: str = _strength("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
-    epsilon: float | None = _strength(
-        None,
-        "Privacy loss per unit of distance (per word where words have no distance; per text "
-        "with --pool), above 0.",
-        "--epsilon",
-        "-e",
-    )
+    mechanism: str = ""  # "": staircase, or exponential for tf
+    epsilon: float | None = None  # the loss per unit of distance, for a word or for a pool's text
     _: KW_ONLY
-    strength: str | None = _strength(
-        None,
-        "light, medium or strong: by their words, the strongest attack tried attributes at most "
-        "50, 25 or 10 % of the texts to their author, above chance, on public test texts. How long "
-        "a text is can add to that; --length hides it.",
-    )
-    level: float | None = _strength(None, "With --radius: the loss allowed within that distance.")
-    radius: float | None = _strength(None, "With --level: the distance; epsilon = level / radius.")
+    strength: str | None = None  # light, medium or strong
+    level: float | None = None  # the loss allowed within `radius`: epsilon = level / radius
+    radius: float | None = None
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    release: str = _kind("sequence", "What to release: sequence, bag or tf (default: sequence).")
-    length: int | None = _kind(None, "Cut or pad every text to this many words.")
-    unit: str | None = _pool(
-        None, "What one draw replaces: word, or text, which needs --pool (default: by --pool)."
-    )
-    pool: str | None = _pool(
-        None, "Public texts (`inkblur pool build`) that take the place of texts."
-    )
+    release: str = "sequence"  # or bag, or tf
+    length: int | None = None  # words that every text is cut or filled to
+    unit: str | None = None  # what one draw replaces, word or text; None: as `pool` says
+    pool: str | None = None  # public texts that take the place of texts
     pool_sha256: str | None = None  # the pool must have this fingerprint
     order: str | None = None  # what was chosen on the pool, label or meaning: a repeat draws alike
-    keep_meaning: float | None = _pool(
-        None,
-        "With --pool: what to keep first, from 0 (the label of a text) to 1 (its meaning); "
-        "default: 0, or 0.5 without labels, where less meaning reveals less about the author.",
-    )
-    encoder: str | None = _pool(
-        None,
-        "With --pool: the folder of the sentence transformer that the pool was built with.",
-    )
-    keep: tuple[str, ...] = _token(
-        (),
-        "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses or "
-        "punctuation; sentence-ends writes a full stop where a sentence ended. "
-        "Repeat for several. The guarantee lists each.",
-    )
-    drop: tuple[str, ...] = _token((), "Leave this kind of token out. Repeat for several.")
-    names: str = _token(
-        "null",
-        "Names of people: null (replaced by a word that does not depend on the name), "
-        "blur (treated like any word) or keep (default: null).",
-    )
-    accept_weak: bool = _strength(
-        False, "Allow a setting at which more than 95% of the words stay unchanged."
-    )
-    morphology: str | None = _tf(None, "For tf: lemma, lower or as-is (default: lower).")
-    weighting: str | None = _tf(
-        None, "For tf: tf or tf-idf, which needs --reference (default: tf)."
-    )
-    reference: str | None = _tf(
-        None, "For tf: a public corpus, one text per line, to take the vocabulary from."
-    )
-    wordnet: bool = _tf(False, "For tf: add WordNet's synonyms to the vocabulary.")
-    embedding: str | None = _vectors(None, "A file of word vectors (default: bundled).")
+    keep_meaning: float | None = None  # of a pool: from 0 (a text's label first) to 1 (its meaning)
+    encoder: str | None = None  # the folder of the transformer that the pool was built with
+    keep: tuple[str, ...] = ()  # classes of tokens that are copied; each is in the guarantee
+    drop: tuple[str, ...] = ()  # classes that are left out
+    names: str = "null"  # of people: null, blur (like any word) or keep
+    morphology: str | None = None  # tf: lemma, lower or as-is
+    weighting: str | None = None  # tf: tf, or tf-idf over a reference
+    reference: str | None = None  # tf: a public corpus, one text a line, for the vocabulary
+    wordnet: bool = False  # tf: WordNet's synonyms join the vocabulary
+    embedding: str | None = None  # word vectors; None: bundled
     embedding_sha256: str | None = None  # the vectors must have this fingerprint
-    vocabulary: str | None = _vectors(None, "Use only the words of this public list, one per line.")
-    columns: tuple[str, ...] = _file(
-        ("text",),
-        "Column that holds the text; repeat for several (default: text).",
-        "--column",
-    )
-    keep_columns: tuple[str, ...] = _file(
-        (),
-        "Copy this column unchanged; repeat for several. No other is copied, ids included.",
-        "--keep-column",
-    )
-    id_column: str | None = _file(
-        None, "Column that identifies each record (default: by its content)."
-    )
-    person_column: str | None = _file(
-        None, "Column that says which person each record belongs to, for the ledger."
-    )
-    no_header: bool = _file(
-        False, "For csv and tsv: the first line is a record; columns are named 1, 2, 3."
-    )
-    delimiter: str | None = _file(
-        None, "For csv and tsv: what separates cells, such as ';' or tab."
-    )
-    skip_public: bool = _vectors(
-        False,
-        "Leave out records that are part of an adapted embedding's public corpus, "
-        "instead of refusing the file.",
-    )
-    encoding: str = _file("utf-8", "Text encoding of the input (default: utf-8).")
-    format: str | None = _file(
-        None, "txt, csv, tsv, jsonl or parquet (default: by the file's name)."
-    )
+    vocabulary: str | None = None  # only the words of this public list, one a line
+    # Which columns mean what, and how a file is read.
+    columns: tuple[str, ...] = ("text",)
+    keep_columns: tuple[str, ...] = ()  # copied unchanged; no other is
+    id_column: str | None = None
+    person_column: str | None = None
+    no_header: bool = False  # csv, tsv: the first line is a record; columns are named 1, 2, 3
+    delimiter: str | None = None  # csv, tsv
+    encoding: str = "utf-8"
+    format: str | None = None  # None: by the file's name
+    # Consents.
+    accept_weak: bool = False  # more than 95 % of the words may stay unchanged
+    skip_public: bool = False  # records of a public corpus are left out, and do not refuse the file
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -578,7 +497,7 @@ def grid(
     >>> [spec.name for spec in grid("mahalanobis", {"epsilon": [5], "lam": [0, 1]})]
     ['mahalanobis, epsilon 5, lambda 0', 'mahalanobis, epsilon 5, lambda 1']
     """
-    if not axes.get("epsilon"):
+    if not (axes.get("epsilon") or axes.get("strength")):
         raise ParameterError("no epsilon given; give at least one, such as 10")
     used = {name: list(values) for name, values in axes.items() if values}
     made = [

@@ -26,7 +26,7 @@ def run(*arguments: str) -> Result:
 
 
 def adapt(*more: str) -> Result:
-    given = ["--corpus", "public.csv", "--label-column", "topic", "-o", "topic.ink"]
+    given = ["--corpus", "public.csv", "--label", "topic", "-o", "topic.ink"]
     return run("embeddings", "adapt", "glove.txt", *given, *more)
 
 
@@ -40,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_adapt_then_info_then_privatize() -> None:
-    done = adapt("--label-column", "tone", "--alpha", "0.5", "--beta", "2", "--smoothing", "1")
+    done = adapt("--label", "tone")
     assert done.exit_code == 0, done.output
     assert done.stdout == ""
     assert done.stderr.startswith("topic.ink: 5 words x 4\n")
@@ -50,16 +50,16 @@ def test_adapt_then_info_then_privatize() -> None:
     told = load_embedding("topic").adaptations[0]
     assert f"adapted     base: glove, sha256 {load_embedding('glove.txt').sha256}\n" in shown
     assert told.corpus_sha256 in shown
-    assert "metric: alpha 0.5, beta 2, smoothing 1; 5 words have a profile" in shown
+    assert "beta 3, smoothing 10; 5 words have a profile" in shown
     assert "column: topic, 2 labels (politics 2, sport 2)" in shown
-    facts = json.loads(run("embeddings", "info", "topic", "--json", "--verify").stdout)
+    facts = json.loads(run("embeddings", "info", "topic", "--json").stdout)
     assert facts["provenance"]["adapted"] == [told.to_json()]
 
     Path("mine.txt").write_text("a vote on bread\n")
-    how = ["-m", "laplace", "--epsilon", "3", "--embedding", "topic.ink"]
+    how = ["-m", "laplace", "--epsilon", "3", "--set", "embedding=topic.ink"]
     done = run("privatize", "mine.txt", *how, "-o", "out.txt", "--report", "report.json")
     assert done.exit_code == 0, done.output
-    metric = "[0.5 x word vector of glove ; 2 x profile of 2 labels 'topic' and profile of 2 labels"
+    metric = "x word vector of glove ; 3 x profile of 2 labels 'topic' and profile of 2 labels"
     assert metric in done.stderr
     report = json.loads(Path("report.json").read_text())
     assert metric in report["guarantee"]["reveals"][0]
@@ -67,10 +67,10 @@ def test_adapt_then_info_then_privatize() -> None:
 
 
 def test_privatize_by_label_and_again_from_its_report() -> None:
-    assert adapt("--smoothing", "1").exit_code == 0
+    assert adapt().exit_code == 0
     Path("mine.txt").write_text("a vote on bread\n")
-    how = ["--epsilon", "3", "--near", "label", "--report", "report.json"]
-    done = run("privatize", "mine.txt", "--embedding", "topic.ink", *how, "-o", "out.txt")
+    how = ["--epsilon", "3", "--set", "near=label", "--report", "report.json"]
+    done = run("privatize", "mine.txt", "--set", "embedding=topic.ink", *how, "-o", "out.txt")
     assert done.exit_code == 0, done.output
     assert "at most 20.09 times as likely" in done.stderr
     spec = json.loads(Path("report.json").read_text())["spec"]
@@ -78,22 +78,22 @@ def test_privatize_by_label_and_again_from_its_report() -> None:
     assert spec["parameters"].get("tau") is None  # so that the same spec is not refused
     done = run("privatize", "mine.txt", "--spec", "report.json", "-o", "again.txt")
     assert done.exit_code == 0, done.output
-    done = run("privatize", "mine.txt", "--embedding", "glove.txt", *how, "-o", "no.txt")
+    done = run("privatize", "mine.txt", "--set", "embedding=glove.txt", *how, "-o", "no.txt")
     assert done.exit_code == 1
     assert "glove knows no label" in done.stderr
-    assert "leave out --near" in done.stderr
+    assert "leave out --set near=" in done.stderr
 
 
 def test_privatize_refuses_a_text_of_the_corpus_and_leaves_nothing(here: Path) -> None:
     assert adapt().exit_code == 0
     Path("mine.csv").write_text("text\nvote\nThe vote: a law\n")
     before = sorted(path.name for path in here.iterdir())
-    how = ["-m", "laplace", "--epsilon", "3", "--embedding", "topic.ink"]
-    for release in (["--release", "sequence"], ["--release", "bag"]):
+    how = ["-m", "laplace", "--epsilon", "3", "--set", "embedding=topic.ink"]
+    for release in (["--set", "release=sequence"], ["--set", "release=bag"]):
         done = run("privatize", "mine.csv", *how, *release, "-o", "out.csv")
         assert done.exit_code == 1
         assert "line 3 has the same content words as a text of the public corpus" in done.stderr
-    tf = ["--embedding", "topic.ink", "--release", "tf", "--length", "4", "--epsilon", "3"]
+    tf = ["--set", "embedding=topic.ink", "--set", "release=tf", "--length", "4", "--epsilon", "3"]
     assert "line 3 has the same" in run("privatize", "mine.csv", *tf, "-o", "out.npz").stderr
     assert sorted(path.name for path in here.iterdir()) == before
 
@@ -101,7 +101,7 @@ def test_privatize_refuses_a_text_of_the_corpus_and_leaves_nothing(here: Path) -
 def test_a_strength_is_refused() -> None:
     assert adapt().exit_code == 0
     Path("mine.txt").write_text("a vote on bread\n")
-    done = run("privatize", "mine.txt", "--strength", "medium", "--embedding", "topic.ink")
+    done = run("privatize", "mine.txt", "--strength", "medium", "--set", "embedding=topic.ink")
     assert done.exit_code == 1
     assert "give --epsilon" in " ".join(done.stderr.split())
 
@@ -120,9 +120,11 @@ def test_a_missing_text_column_names_the_option_of_this_command(suffix: str) -> 
         path.write_text(rows)
     done = adapt("--corpus", str(path))
     assert done.exit_code == 1
-    assert done.stderr.endswith("choose with --text-column\n")
+    assert done.stderr.endswith("choose with --column\n")
     done = run("privatize", str(path), "--epsilon", "3", "-o", f"out.{suffix}")
-    header = ", or add --no-header if that line is a record" if suffix in ("csv", "tsv") else ""
+    header = (
+        ", or add --set no_header=true if that line is a record" if suffix in ("csv", "tsv") else ""
+    )
     assert done.stderr.endswith(f"choose with --column{header}\n")
 
 
@@ -151,17 +153,16 @@ def test_a_corpus_in_another_format_gives_the_same(suffix: str) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--label-column", "mood"], "public.csv has no column 'mood' among '"),
+        (["--label", "mood"], "public.csv has no column 'mood' among '"),
         (
-            ["--text-column", "body"],
+            ["--column", "body"],
             "the first line of public.csv has no column 'body' among '",
         ),
-        (["--text-column", "topic"], "'topic' is the text column"),
+        (["--column", "topic"], "'topic' is the text column"),
         (["--corpus", "missing.csv"], "no such file: missing.csv"),
         (["--corpus", "glove.txt"], "glove.txt has no columns"),
         (["--corpus", "foreign.csv"], "no text of the corpus has a word that glove knows"),
         (["--corpus", "single.csv"], "the column 'topic' has 1 label"),
-        (["--alpha", "0"], "alpha must be a finite number above 0"),
         (["-o", "topic.txt"], "must end in .ink"),
         (["-o", "no/topic.ink"], "no such directory: no"),
     ],
@@ -181,7 +182,7 @@ def test_errors_are_one_line_and_leave_nothing(here: Path, more: list[str], mess
 
 def test_the_base_is_never_overwritten() -> None:
     assert run("embeddings", "import", "glove.txt", "topic.ink").exit_code == 0
-    given = ["--corpus", "public.csv", "--label-column", "topic", "-o", "topic.ink"]
+    given = ["--corpus", "public.csv", "--label", "topic", "-o", "topic.ink"]
     done = run("embeddings", "adapt", "topic.ink", *given)
     assert done.exit_code == 1
     assert "is the source itself" in done.stderr

@@ -92,7 +92,7 @@ def test_commands_that_are_shown_are_understood(shown: str) -> None:
         ["preview", "in.csv", "--html", "-"],
         ["privatize", "in.csv", "-o", "out.csv", "--strength", "light", "--report", "-"],
         ["pool", "build", "in.csv", "-o", "-"],
-        ["evaluate", "in.csv", "--label-column", "text", "-o", "-"],
+        ["evaluate", "in.csv", "--label", "text", "-o", "-"],
         ["tune", "in.csv", "--target", "attack<=0.2", "-o", "-"],
         ["audit", "-o", "-"],
     ],

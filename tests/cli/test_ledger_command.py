@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from inkblur.cli.console import print_table
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.ledger import Charge, Ledger, micros, open_ledger
+from inkblur.ledger import Charge, micros, open_ledger
 from tests.ledger.stores import write_first_version
 
 
@@ -36,19 +35,18 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_show_spent_and_export(place: str) -> None:
-    code, output = run("show", "--ledger", place)
+    code, output = run("show", place)
     assert code == 0
     for word in ("staircase", "confirmed", "96", "12"):
         assert word in output
-    assert run("spent", "ada", "--ledger", place)[1].startswith("96\n")
-    assert "nothing was released" in run("spent", "bob", "--ledger", place)[1]
-    for words in ([], ["--csv", "-"]):
-        assert len(run("export", *words, "--ledger", place)[1].splitlines()) == 2
+    assert run("spent", "ada", place)[1].startswith("96\n")
+    assert "nothing was released" in run("spent", "bob", place)[1]
+    assert len(run("export", place)[1].splitlines()) == 2
 
 
 def test_a_narrow_terminal_cuts_no_figure(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    for words in (["ledger", "show", "--ledger", place], ["mechanisms"]):
+    for words in (["ledger", "show", place], ["mechanisms"]):
         output = CliRunner().invoke(app, words).stdout
         assert "…" not in output
         assert len(output.splitlines()[0]) == 40
@@ -70,45 +68,19 @@ def test_a_table_of_many_columns_breaks_no_word_where_they_all_fit(
     assert shown >= set(" ".join((*heads, *words)).split())
 
 
-@pytest.mark.parametrize("end", ["", ".secret"])
-def test_an_export_replaces_no_ledger(place: str, end: str) -> None:
-    code, output = run("export", "--csv", place + end, "--ledger", place)
-    assert code == 1
-    assert "is the ledger itself" in output
-    with open_ledger(place) as ledger:
-        assert [each["state"] for each in ledger.history()] == ["confirmed"]
-
-
-def test_an_export_that_fails_leaves_the_one_before(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = tmp_path / "ledger.csv"
-    assert run("export", "--csv", str(kept), "--ledger", place)[0] == 0
-    before = kept.read_text()
-    assert len(before.splitlines()) == 2
-
-    def interrupted(self: Ledger) -> Iterator[tuple[str, ...]]:
-        yield ("entry",)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Ledger, "export", interrupted)
-    assert run("export", "--csv", str(kept), "--ledger", place)[0] == 130
-    assert kept.read_text() == before
-
-
 def test_verify_tells_a_changed_ledger(place: str) -> None:
-    anchor = run("anchor", "--ledger", place)[1].strip()
-    assert run("verify", "--anchor", anchor, "--ledger", place)[0] == 0
+    anchor = run("anchor", place)[1].strip()
+    assert run("verify", "--anchor", anchor, place)[0] == 0
     with open_ledger(place) as ledger:
         ledger.store.run("UPDATE charge SET amount = 0")
-    code, output = run("verify", "--ledger", place)
+    code, output = run("verify", place)
     assert code == 1
     assert "was changed" in output
 
 
 def test_verify_without_a_true_anchor_raises_no_alarm(place: str) -> None:
     for wrong in ("zzz", "9" * 5000 + ":00", "1:"):
-        code, output = run("verify", "--anchor", wrong, "--ledger", place)
+        code, output = run("verify", "--anchor", wrong, place)
         assert code == 1
         assert output.startswith("error: ")
         assert "is not an anchor" in output
@@ -118,17 +90,17 @@ def test_verify_without_a_true_anchor_raises_no_alarm(place: str) -> None:
     "command", [["show"], ["verify"], ["anchor"], ["export"], ["spent", "ada"], ["confirm", "9f"]]
 )
 def test_looking_makes_no_ledger(tmp_path: Path, command: list[str]) -> None:
-    code, output = run(*command, "--ledger", str(tmp_path / "mistyped.db"))
+    code, output = run(*command, str(tmp_path / "mistyped.db"))
     assert code == 1
     assert "there is no ledger" in output
-    assert "--ledger" in output
+    assert "there is no ledger" in output
     assert not list(tmp_path.iterdir())
 
 
 def test_what_is_no_ledger_has_lost_no_secret(tmp_path: Path) -> None:
     (tmp_path / "posts.csv").write_text("id,text\n1,hello\n")
     for name in ("posts.csv", ""):
-        code, output = run("show", "--ledger", str(tmp_path / name))
+        code, output = run("show", str(tmp_path / name))
         assert code == 1
         assert "is not a ledger" in output
 
@@ -137,7 +109,7 @@ def test_a_secret_that_cannot_be_read_is_one_line(place: str) -> None:
     secret = Path(place + ".secret")
     secret.unlink()
     secret.mkdir(mode=0o700)
-    code, output = run("show", "--ledger", place)
+    code, output = run("show", place)
     assert code == 1
     assert "cannot read the ledger's secret" in output
 
@@ -165,11 +137,11 @@ def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> N
     with open_ledger(place) as ledger:
         (confirmed,) = [entry["release"] for entry in ledger.history()]
         name = ledger.open_release({}, draw="k").release
-    assert "inkblur ledger confirm" in " ".join(run("show", "--ledger", place)[1].split())
-    code, output = run("confirm", confirmed, "--ledger", place)
+    assert "inkblur ledger confirm" in " ".join(run("show", place)[1].split())
+    code, output = run("confirm", confirmed, place)
     assert (code, "not reserved" in output) == (1, True)
-    assert run("confirm", "x", "--ledger", place)[0] == 1
-    assert run("confirm", name[:8], "--ledger", place)[0] == 0
+    assert run("confirm", "x", place)[0] == 1
+    assert run("confirm", name[:8], place)[0] == 0
     with open_ledger(place) as ledger:
         assert [entry["state"] for entry in ledger.history()] == ["confirmed"] * 2
         assert ledger.verify() == []
@@ -184,15 +156,15 @@ def test_what_an_earlier_version_measured_by_distance_is_converted(tmp_path: Pat
         place,
         [(space, str(n), "x", f"p{n}", "key a", 2_000_000) for n, space in enumerate(spaces)],
     )
-    assert "inkblur ledger migrate" in " ".join(run("show", "--ledger", place)[1].split())
-    code, output = run("migrate", "--embedding", str(tmp_path / "three.ink"), "--ledger", place)
+    assert "inkblur ledger migrate" in " ".join(run("show", place)[1].split())
+    code, output = run("migrate", "--embedding", str(tmp_path / "three.ink"), place)
     assert (code, output.count("converted"), output.count("left as it is")) == (0, 2, 1)
     with open_ledger(place) as ledger:
         assert micros(2.0 * 5) <= ledger.spent("p0").amount <= micros(2.0 * 6)
         assert ledger.spent("p0").amount != ledger.spent("p1").amount
         assert [ledger.spent(f"p{n}").unbounded for n in range(3)] == [False, False, True]
         assert ledger.verify() == []
-    assert "besides" in run("spent", "p2", "--ledger", place)[1]
+    assert "besides" in run("spent", "p2", place)[1]
 
 
 def test_the_largest_loss_is_that_of_a_record_and_of_a_person(place: str) -> None:
@@ -201,6 +173,6 @@ def test_the_largest_loss_is_that_of_a_record_and_of_a_person(place: str) -> Non
         release.charge([Charge("2", "text", "words", 3, micros(8.0, 3), "ada")])
         release.charge([Charge("3", "text", "words", 4, micros(8.0, 4), "bob")])
         release.confirm()
-    output = run("show", "--ledger", place)[1]
+    output = run("show", place)[1]
     assert "largest loss of a record, all releases together: 96\n" in output
     assert "largest loss of a person, all releases together: 120\n" in output

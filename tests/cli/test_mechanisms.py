@@ -36,7 +36,7 @@ def test_the_list_has_every_mechanism() -> None:
 
 
 def test_a_discrete_mechanism_says_its_probabilities(vectors: str) -> None:
-    word = ("--word", "Cat", "-m", "exponential", "--epsilon", "8", "--embedding", vectors)
+    word = ("--word", "Cat", "-m", "exponential", "--epsilon", "8", "--set", f"embedding={vectors}")
     code, out, err = run(*word)
     assert code == 0
     shares = Exponential(TABLE, epsilon=8.0).probabilities(np.array([0]))[0]
@@ -48,7 +48,9 @@ def test_a_discrete_mechanism_says_its_probabilities(vectors: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.private])
 def test_every_mechanism_shows_a_word(name: str, vectors: str) -> None:
-    code, out, _ = run("--word", "dog", "-m", name, "--epsilon", "5", "--embedding", vectors)
+    code, out, _ = run(
+        "--word", "dog", "-m", name, "--epsilon", "5", "--set", f"embedding={vectors}"
+    )
     assert code == 0
     assert "%" in out
 
@@ -56,7 +58,7 @@ def test_every_mechanism_shows_a_word(name: str, vectors: str) -> None:
 def test_an_unknown_word_and_a_name_enter_as_the_null_word(vectors: str) -> None:
     with Path(vectors).open("a") as file:
         file.write("maria 0.3 0.3\n")
-    own = ("--embedding", vectors, "--epsilon", "8")
+    own = ("--set", f"embedding={vectors}", "--epsilon", "8")
     for word, said in (
         ("uni[corn", "uni[corn is not in the vocabulary: it enters as the null word"),
         ("Maria", "maria is on the list of names: in a text it enters as the null word"),
@@ -72,7 +74,7 @@ def test_an_unknown_word_and_a_name_enter_as_the_null_word(vectors: str) -> None
     ("arguments", "code", "message"),
     [
         (("--epsilon", "0"), 1, "epsilon"),
-        (("--epsilon", "8", "-m", "exponential", "--bigram", "2"), 1, "between 0 and 1"),
+        (("--epsilon", "8", "-m", "exponential", "--set", "bigram=2"), 1, "between 0 and 1"),
         (("--epsilon", "8", "--mechanism", "magic"), 1, "unknown mechanism"),
         ((), 2, "choose how strong"),
         (("--word", "cat dog", "-e", "1"), 1, "give one word"),
@@ -82,6 +84,6 @@ def test_an_unknown_word_and_a_name_enter_as_the_null_word(vectors: str) -> None
 def test_the_command_refuses(
     vectors: str, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    got, out, err = run("--word", "cat", "--embedding", vectors, *arguments)
+    got, out, err = run("--word", "cat", "--set", f"embedding={vectors}", *arguments)
     assert (got, out) == (code, "")
     assert message in err

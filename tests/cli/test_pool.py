@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_store(made / "toy.ink", TABLE)
     _write(made / "public.csv", TEXTS, LABELS)
     _write(made / "mine.csv", ["alpha beta", "", "sigma; kappa 12", TEXTS[0]], ["a", "b", "c", "d"])
-    result = run(made, "pool", "build", "public.csv", "-o", "p.pool", "--label-column", "label",
-                 "--license", "CC0", "--embedding", "toy.ink")  # fmt: skip
+    result = run(made, "pool", "build", "public.csv", "-o", "p.pool", "--label", "label",
+                 "--license", "CC0", "--encoder", "toy.ink")  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "What the pool itself teaches: macro F1 1.000" in result.stderr  # and guessing beside it
     assert "guessing: 0.3" in result.stderr
@@ -46,8 +46,8 @@ def run(folder: Path, *words: str) -> Result:
 
 
 def released(folder: Path, *words: str) -> Result:
-    return run(folder, "privatize", "mine.csv", "-o", "out.csv", "--unit", "text", "--pool", "p.pool",
-               "--embedding", "toy.ink", "--ledger", "l.db", *words)  # fmt: skip
+    return run(folder, "privatize", "mine.csv", "-o", "out.csv", "--pool", "p.pool",
+               "--set", f"embedding={folder / 'toy.ink'}", "--ledger", "l.db", *words)  # fmt: skip
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -58,7 +58,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", ["public.csv", "toy.ink"])
 def test_a_pool_overwrites_nothing_that_it_is_built_from(folder: Path, name: str) -> None:
     before = (folder / name).read_bytes()
-    words = ("pool", "build", "public.csv", "-o", name, "--embedding", "toy.ink")
+    words = ("pool", "build", "public.csv", "-o", name, "--encoder", "toy.ink")
     result = run(folder, *words)
     assert result.exit_code == 1
     assert "the pool would overwrite" in result.stderr
@@ -66,12 +66,12 @@ def test_a_pool_overwrites_nothing_that_it_is_built_from(folder: Path, name: str
 
 
 def test_info_says_what_it_is(folder: Path) -> None:
-    result = run(folder, "pool", "info", "p.pool", "--json")
-    facts = json.loads(result.stdout)
+    shown = run(folder, "pool", "info", "p.pool").stdout
+    facts = {line[:20].strip(): line[20:] for line in shown.splitlines()}
+    labels = json.loads(facts["labels"])
     assert facts["license"] == "CC0"
-    assert facts["labels"].keys() == {"even", "odd"}
-    assert facts["texts"] == sum(facts["labels"].values()) <= 120
-    assert "CC0" in run(folder, "pool", "info", "p.pool").stdout
+    assert labels.keys() == {"even", "odd"}
+    assert int(facts["texts"]) == sum(labels.values()) <= 120
 
 
 def test_a_file_is_released_text_by_text(folder: Path) -> None:
@@ -92,8 +92,9 @@ def test_a_file_is_released_text_by_text(folder: Path) -> None:
 
 def test_texts_of_the_pool_that_come_out_are_counted(folder: Path) -> None:
     """In another file than the pool was built from, so that it is not refused."""
-    chosen = [text.upper() for text in TEXTS[:20]]
-    _write(folder / "mine.csv", chosen, ["x"] * 20)
+    chosen = [text.upper() for text in TEXTS[:7]]
+    chosen += [f"{text} alpha sigma alpha" for text in TEXTS[7:15]]
+    _write(folder / "mine.csv", chosen, ["x"] * 15)
     try:
         result = released(folder, "--epsilon", "40", "--report", "r.json")
         assert result.exit_code == 0, result.output
@@ -101,12 +102,12 @@ def test_texts_of_the_pool_that_come_out_are_counted(folder: Path) -> None:
         same = sum(a == b.lower().split() for a, b in zip(out, chosen, strict=True))
         assert same > 0
         told = " ".join(result.stderr.split())
-        assert f"{same} texts ({same / 20:.0%}) were released unchanged" in told
-        assert ("this does not hide them" in told) == (same > 10)
+        assert f"{same} texts ({same / 15:.0%}) were released unchanged" in told
+        assert ("this does not hide them" in told) == (same > 7)
         assert json.loads((folder / "r.json").read_text())["draws"]["unchanged"] == same
         page = run(folder, "statement", "r.json").stdout
         assert (
-            f"and {same} of the 20 texts drawn are unchanged because the pool contains them" in page
+            f"and {same} of the 15 texts drawn are unchanged because the pool contains them" in page
         )
         assert "somebody else" not in page
     finally:
@@ -117,7 +118,7 @@ def test_a_report_repeats_a_release_under_its_key(folder: Path) -> None:
     key = folder / "key"
     write_key(key)
     outs = []
-    for words in ((*EPSILON, "--report", "r.json"), ("--workers", "1", *EPSILON)):
+    for words in ((*EPSILON, "--report", "r.json"), EPSILON):
         assert released(folder, *words, "--key-file", str(key)).exit_code == 0
         outs.append(rows(folder / "out.csv"))
     again = run(folder, "privatize", "mine.csv", "-o", "out.csv", "--spec", "r.json", "--key-file",
@@ -144,7 +145,7 @@ def test_python_gives_what_the_file_gives(folder: Path) -> None:
 
 
 def test_a_text_costs_epsilon_of_a_budget(folder: Path) -> None:
-    words = ("--budget", "5", "--ledger", "m.db", "--id-column", "label")
+    words = ("--budget", "5", "--ledger", "m.db", "--id", "label")
     refused = released(folder, *words, "--epsilon", "6")
     assert refused.exit_code == 1
     assert "this release takes 6" in refused.stderr
@@ -155,16 +156,15 @@ def test_what_is_refused_in_one_line(folder: Path) -> None:
     (folder / "bad.pool").write_bytes(b"no pool")
     for words, message in (
         (("--strength", "light"), "--strength is calibrated on words"),
-        ((*EPSILON, "--keep-meaning", "3"), "keep_meaning must lie between 0 and 1"),
+        ((*EPSILON, "--set", "keep_meaning=3"), "keep_meaning must lie between 0 and 1"),
         ((*EPSILON, "--pool", str(folder / "bad.pool")), "not a readable pool"),
-        ((*EPSILON, "--embedding", "bundled"), "encoded with other word vectors"),
     ):
         result = released(folder, *words)
         assert result.exit_code == 1, words
         assert message in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
-    own = run(folder, "privatize", "public.csv", "--unit", "text", "--pool", "p.pool", *EPSILON,
-              "--embedding", "toy.ink", "--no-ledger")  # fmt: skip
+    own = run(folder, "privatize", "public.csv", "--pool", "p.pool", *EPSILON,
+              "--set", f"embedding={folder / 'toy.ink'}", "--ledger", "none")  # fmt: skip
     assert own.exit_code == 1
     assert "built from the texts being protected" in own.stderr
     _write(folder / "one.csv", TEXTS, ["x"] * len(TEXTS))
@@ -179,8 +179,8 @@ def test_what_is_refused_in_one_line(folder: Path) -> None:
         ("none.csv", "has no records"),
         ("rare.csv", "the label 'odd' has 1 text"),
     ):
-        result = run(folder, "pool", "build", file, "-o", "o.pool", "--label-column", "label",
-                     "--embedding", "toy.ink")  # fmt: skip
+        result = run(folder, "pool", "build", file, "-o", "o.pool", "--label", "label",
+                     "--encoder", "toy.ink")  # fmt: skip
         assert result.exit_code == 1
         assert message in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
@@ -193,8 +193,8 @@ def test_the_texts_of_a_pool_are_known_in_any_file(folder: Path, tmp_path: Path)
     lines = [json.dumps({"text": text, "label": "x"}) for text in (*TEXTS[:8], *shown)]
     for name, body in (("same.jsonl", lines), ("same.txt", shown)):
         (folder / name).write_text("\n".join(body) + "\n")
-        result = run(folder, "privatize", name, "--unit", "text", "--pool", "p.pool", *EPSILON,
-                     "--embedding", "toy.ink", "--ledger", str(tmp_path / "l.db"))  # fmt: skip
+        result = run(folder, "privatize", name, "--pool", "p.pool", *EPSILON,
+                     "--set", f"embedding={folder / 'toy.ink'}", "--ledger", str(tmp_path / "l.db"))  # fmt: skip
         assert result.exit_code == 1, result.output
         assert "built from the texts being protected" in result.stderr
         assert not result.stdout
@@ -205,7 +205,6 @@ def test_the_texts_of_a_pool_are_known_in_any_file(folder: Path, tmp_path: Path)
         inkblur.privatize(shown, spec=spec, ledger=False)
     others = [f"{text} alpha sigma alpha" for text in TEXTS]
     inkblur.privatize([*others, *TEXTS[:50]], spec=spec, ledger=False)  # some stand there
-    inkblur.privatize(TEXTS[:20], spec=spec, ledger=False)  # too few to tell
 
 
 def test_a_tampered_pool_is_refused_in_one_line_by_every_command(folder: Path) -> None:
@@ -213,30 +212,18 @@ def test_a_tampered_pool_is_refused_in_one_line_by_every_command(folder: Path) -
     place = body.index(TEXTS[0].encode())
     body[place : place + 5] = b"sigma" if body[place : place + 5] != b"sigma" else b"alpha"
     (folder / "t.pool").write_bytes(body)
-    pooled = ("--unit", "text", "--pool", "t.pool", "--embedding", "toy.ink", *EPSILON)
+    pooled = ("--pool", "t.pool", "--set", f"embedding={folder / 'toy.ink'}", *EPSILON)
     for words in (
-        ("privatize", "mine.csv", *pooled, "--no-ledger"),
+        ("privatize", "mine.csv", *pooled, "--ledger", "none"),
         ("preview", "mine.csv", *pooled),
         ("audit", *pooled),
-        ("evaluate", "public.csv", *pooled, "--label-column", "label"),
+        ("evaluate", "public.csv", *pooled, "--label", "label"),
         ("pool", "info", "t.pool"),
     ):
         result = run(folder, *words)
         assert result.exit_code == 1, words
         assert "damaged or was changed" in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_scikit_learn_clones_and_repeats(folder: Path) -> None:
-    from sklearn.base import clone
-
-    pool = inkblur.open_pool(folder / "p.pool")
-    mechanism = inkblur.PoolStaircase(pool, TABLE, epsilon=4.0)
-    blur = clone(inkblur.PoolTextPrivatizer(mechanism, key=bytes(range(32))))
-    out = blur.fit_transform(["alpha", "", "beta sigma"])
-    assert out == blur.transform(["alpha", "", "beta sigma"])
-    assert set(out) <= set(TEXTS)
-    assert blur.guarantee.loss(1.0) == 4.0
 
 
 @pytest.mark.parametrize(
@@ -254,4 +241,4 @@ def test_a_file_of_another_kind_is_told_what_this_command_takes(
     result = run(folder, "pool", "build", "odd.csv", "-o", "o.pool")
     assert result.exit_code == 1
     assert message in result.stderr
-    assert "--delimiter" not in result.stderr
+    assert "delimiter" not in result.stderr

@@ -18,8 +18,7 @@ from inkblur.types import Ids
 from tests.evaluation.made import corpus, table
 
 pytest.importorskip("sklearn")
-POOLED = ("--unit", "text", "--pool")
-LABELS = ("--label-column", "label")
+LABELS = ("--label", "label")
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +41,14 @@ def pool(seed: int = 11) -> Pool:
 def run(folder: Path, command: str, *words: str) -> Result:
     """The command, with files of the folder by their names."""
     given = [str(folder / w) if (folder / w).exists() else w for w in words]
-    return CliRunner().invoke(app, [command, *given, "--embedding", str(folder / "toy.ink")])
+    return CliRunner().invoke(app, [command, *given, "--set", f"embedding={folder / 'toy.ink'}"])
 
 
 def test_evaluate_tells_labels_judges_meaning_and_attacks(folder: Path) -> None:
     out = folder / "evaluated"
     result = run(
-        folder, "evaluate", "mine.csv", *POOLED, "p.pool", "--epsilon", "2,8", "--keep-meaning",
-        "0,1", "--author-column", "author", "--label-column", "label", "--judge", "toy.ink",
-        "--attacks", "koppel", "--models", "naive-bayes", "--repeats", "1", "-o", str(out),
+        folder, "evaluate", "mine.csv", "--pool", "p.pool", "--epsilon", "2,8", "--set", "keep_meaning=0,1", "--person", "author", "--label", "label", "--judge", "toy.ink",
+        "--attacks", "koppel", "--repeats", "1", "-o", str(out),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     report = json.loads((out / "evaluation.json").read_text())
@@ -65,14 +63,16 @@ def test_evaluate_tells_labels_judges_meaning_and_attacks(folder: Path) -> None:
     assert "public texts alone" in page
 
 
-def test_tune_measures_settings_of_a_pool_beside_its_texts_alone(folder: Path) -> None:
+def test_tune_measures_settings_of_a_pool_beside_its_texts_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = (
-        "mine.csv", *POOLED, "p.pool", "--epsilon", "1,8", "--keep-meaning", "0,1",
-        *LABELS, "--author-column", "author", "--target", "attack<=0.99", "--attacks", "svm", "--models", "naive-bayes",
-        "--repeats", "1", "--test-share", "0.5", "--json",
+        "mine.csv", "--pool", "p.pool", "--epsilon", "1,8", "--set", "keep_meaning=0,1",
+        *LABELS, "--person", "author", "--target", "attack<=0.99", "--repeats", "1", "-o", str(folder / "tuned"),
     )  # fmt: skip
+    monkeypatch.setattr("inkblur.evaluation.attacks.catalogue.USUAL", ("svm",))
     result = run(folder, "tune", *words)
-    body = json.loads(result.stdout)
+    body = json.loads((folder / "tuned" / "tune.json").read_text())
     assert len(body["trials"]) == 4
     for trial in body["trials"]:
         alone, released, _ = (each["value"]["mean"] for each in trial["taught"])
@@ -84,7 +84,7 @@ def test_tune_measures_settings_of_a_pool_beside_its_texts_alone(folder: Path) -
 def test_audit_passes_a_true_pool_and_convicts_a_false_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = (*POOLED, "p.pool", "--epsilon", "1,6", "--draws", "1000", "--json")
+    words = ("--pool", "p.pool", "--epsilon", "1,6", "--json")
     result = run(folder, "audit", *words)
     assert result.exit_code == 0, result.output
     audits = json.loads(result.stdout)["audits"]
@@ -104,7 +104,7 @@ def test_audit_passes_a_true_pool_and_convicts_a_false_one(
 
 def test_preview_shows_stand_ins_and_what_to_expect(folder: Path) -> None:
     result = run(
-        folder, "preview", "mine.csv", *POOLED, "p.pool", "--epsilon", "2,6", "--html",
+        folder, "preview", "mine.csv", "--pool", "p.pool", "--epsilon", "2,6", "--html",
         str(folder / "preview.html"),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -118,14 +118,14 @@ def test_preview_shows_stand_ins_and_what_to_expect(folder: Path) -> None:
 def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> None:
     report = folder / "report.json"
     result = run(
-        folder, "privatize", "mine.csv", "-o", str(folder / "out.csv"), *POOLED, "p.pool",
-        "--epsilon", "8", "--no-ledger", "--report", str(report),
+        folder, "privatize", "mine.csv", "-o", str(folder / "out.csv"), "--pool", "p.pool",
+        "--epsilon", "8", "--ledger", "none", "--report", str(report),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert json.loads(report.read_text())["documents"]["draws"] == {"median": 1, "longest": 1}
     measured = folder / "measured"
-    words = ("--label-column", "label", "--models", "naive-bayes", "--repeats", "1")
-    evaluated = run(folder, "evaluate", "mine.csv", *POOLED, "p.pool", "--epsilon", "8", *words,
+    words = ("--label", "label", "--repeats", "1")
+    evaluated = run(folder, "evaluate", "mine.csv", "--pool", "p.pool", "--epsilon", "8", *words,
                     "-o", str(measured))  # fmt: skip
     assert evaluated.exit_code == 0, evaluated.output
     figures = ["statement", str(report), "--evaluation", str(measured / "evaluation.json")]
@@ -134,7 +134,7 @@ def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> N
     assert "any two texts, whatever their words and length" in explained.stdout
     assert "labels: F1" in explained.stdout
     write_pool(folder / "p.pool", pool(seed=12))
-    run(folder, "evaluate", "mine.csv", *POOLED, "p.pool", "--epsilon", "8", *words,
+    run(folder, "evaluate", "mine.csv", "--pool", "p.pool", "--epsilon", "8", *words,
         "-o", str(measured))  # fmt: skip
     other = CliRunner().invoke(app, figures)
     write_pool(folder / "p.pool", pool())
@@ -145,12 +145,12 @@ def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("evaluate", "mine.csv", *LABELS, "--unit", "text"), "a text is replaced by one of a pool"),
-        (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "-m", "laplace"), "leave out --mechanism"),
-        (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--release", "bag"), "leave out --mechanism"),
-        (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--lambda", "1"), "not an option of staircase"),
-        (("audit", *POOLED, "p.pool", "--words", "10"), "--words cannot be used with --pool"),
-        (("preview", "mine.csv", *POOLED, "p.pool", "--keep", "numbers"), "nothing of a text"),
+        (("evaluate", "mine.csv", *LABELS, "--set", "unit=text", "-e", "2"), "a text is replaced by one of a pool"),
+        (("evaluate", "mine.csv", *LABELS, "--pool", "p.pool", "-m", "laplace"), "leave out --mechanism"),
+        (("evaluate", "mine.csv", *LABELS, "--pool", "p.pool", "--set", "release=bag"), "leave out --mechanism"),
+        (("evaluate", "mine.csv", *LABELS, "--pool", "p.pool", "--set", "lam=1"), "staircase has no parameter lam"),
+        (("audit", "--pool", "p.pool", "-o", "out"), "--output cannot be used with --pool"),
+        (("preview", "mine.csv", "--pool", "p.pool", "--set", "keep=numbers"), "nothing of a text"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_line(

@@ -46,7 +46,7 @@ def look(*arguments: str) -> Result:
 
 
 def small(*arguments: str) -> Result:
-    result = look("in.csv", "--embedding", "small.ink", *arguments)
+    result = look("in.csv", "--set", "embedding=small.ink", *arguments)
     assert result.exit_code == 0, result.output
     return result
 
@@ -101,7 +101,9 @@ def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
 
 
 def test_what_is_copied_and_what_is_not_is_named_and_the_command_runs(folder: Path) -> None:
-    shown = small("--near", "vector", "--keep-column", "stars", "--keep-column", "author").stdout
+    shown = small(
+        "--set", "near=vector", "--keep-column", "stars", "--keep-column", "author"
+    ).stdout
     flat = " ".join(shown.split())
     assert "copied unchanged author, stars" in flat
     assert "not copied id (--keep-column id" in flat
@@ -157,11 +159,13 @@ def test_epsilons_take_the_place_of_strengths(folder: Path) -> None:
 def test_a_setting_that_would_be_refused_says_so(folder: Path) -> None:
     shown = " ".join(small("--epsilon", "500,2").stdout.split())
     assert "epsilon 500: about 100% of the words would stay unchanged" in shown
-    assert "--accept-weak" in shown
+    assert "--set accept_weak=true" in shown
 
 
 def test_a_mechanism_without_a_guarantee_says_so(folder: Path) -> None:
-    shown = small("--mechanism", "angular-laplace", "--accept-no-guarantee", "--epsilon", "2")
+    shown = small(
+        "--mechanism", "angular-laplace", "--set", "accept_no_guarantee=true", "--epsilon", "2"
+    )
     assert "No privacy guarantee" in shown.stdout
 
 
@@ -227,10 +231,10 @@ def test_a_risk_is_shown_for_what_it_was_measured_on(folder: Path, options: dict
     [
         (("blank.csv",), "no text to look at: every one of them is blank"),
         (("header.csv",), "header.csv has no text to look at: it has no rows"),
-        (("in.csv", "--release", "tf", "--length", "5"), "leave out --release tf"),
+        (("in.csv", "--set", "release=tf", "--set", "length=5"), "leave out --set release=tf"),
         (("nowhere.csv",), "no such file"),
         (("in.csv", "--column", "body"), "no column 'body'"),
-        (("in.csv", "--vocabulary", "in.csv"), "the file being protected"),
+        (("in.csv", "--set", "vocabulary=in.csv"), "the file being protected"),
     ],
 )
 def test_refusals_are_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -245,7 +249,7 @@ def test_refusals_are_one_line(folder: Path, arguments: tuple[str, ...], message
 @pytest.mark.parametrize("name", ["in.csv", "small.ink"])
 def test_the_page_overwrites_nothing_that_was_read(folder: Path, name: str) -> None:
     before = (folder / name).read_bytes()
-    result = look("in.csv", "--embedding", "small.ink", "--html", name)
+    result = look("in.csv", "--set", "embedding=small.ink", "--html", name)
     assert result.exit_code == 1
     assert f"the page would overwrite {name}" in result.stderr
     assert (folder / name).read_bytes() == before

@@ -32,7 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tf(*arguments: str) -> Result:
     return CliRunner().invoke(
-        app, ["privatize", "in.txt", "--release", "tf", "--embedding", "small.ink", *arguments]
+        app,
+        ["privatize", "in.txt", "--set", "release=tf", "--set", "embedding=small.ink", *arguments],
     )
 
 
@@ -62,8 +63,10 @@ def test_an_output_of_no_known_format_is_refused_before_any_work(
     folder: Path, release: str
 ) -> None:
     """Before the vectors are even opened: the tight bound over all pairs takes a minute."""
-    result = tf("--release", release, "--length", "15", "-e", "8", "-o", "v.doc", "--ledger", "l.db",
-                "--embedding", "missing.ink")  # fmt: skip
+    described = [f"release={release}", "embedding=missing.ink", "length=15"]
+    given = [word for each in described for word in ("--set", each)]
+    given += ["-e", "8", "-o", "v.doc", "--ledger", "l.db"]
+    result = CliRunner().invoke(app, ["privatize", "in.txt", *given])
     assert result.exit_code == 1
     assert "cannot tell the format of v.doc" in result.stderr
     assert not (folder / "l.db").exists()
@@ -78,7 +81,7 @@ def test_standard_output_carries_json_lines_and_a_key_replays(folder: Path) -> N
 
 
 def test_a_public_reference_makes_the_vocabulary(folder: Path) -> None:
-    result = tf("--length", "5", "-e", "8", "--reference", "public.txt", "-o", "v.npz")
+    result = tf("--length", "5", "-e", "8", "--set", "reference=public.txt", "-o", "v.npz")
     assert result.exit_code == 0, result.output
     assert load_npz(folder / "v.npz").shape == (4, 4)
 
@@ -90,14 +93,14 @@ def test_a_public_reference_makes_the_vocabulary(folder: Path) -> None:
         (["-e", "8", "--length", "0"], "length"),
         (["-e", "8", "--length", "5", "-m", "laplace"], "exponential"),
         (["-e", "8", "--length", "5", "--keep", "numbers"], "--keep"),
-        (["-e", "8", "--length", "5", "--reference", "in.txt"], "leak"),
-        (["-e", "8", "--length", "5", "--weighting", "tf-idf"], "give --reference"),
-        (["-e", "8", "--length", "5", "--morphology", "stem"], "lemma, lower, as-is"),
-        (["-e", "8", "--length", "5", "--bigram", "2"], "bigram"),
-        (["-e", "8", "--length", "5", "--lambda", "1"], "--lambda"),
+        (["-e", "8", "--length", "5", "--set", "reference=in.txt"], "leak"),
+        (["-e", "8", "--length", "5", "--set", "weighting=tf-idf"], "give --set reference="),
+        (["-e", "8", "--length", "5", "--set", "morphology=stem"], "lemma, lower, as-is"),
+        (["-e", "8", "--length", "5", "--set", "bigram=2"], "bigram"),
+        (["-e", "8", "--length", "5", "--set", "lam=1"], "no parameter lam"),
         (["-e", "1e9", "--length", "5"], "epsilon must be at most"),
         (["-e", "8", "--length", "5", "-o", "v.docx"], ".npz"),
-        (["--level", "1", "--radius", "2", "--length", "5"], "measures distances"),
+        (["--set", "level=1", "--set", "radius=2", "--length", "5"], "measures distances"),
     ],
 )
 def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message: str) -> None:
@@ -123,8 +126,8 @@ def test_texts_in_another_language_are_noticed(folder: Path, text: str, asked: i
     words = load_embedding().words
     part = [*words[:1500], *(word for word in words if word.lower() in text.lower())]
     (folder / "part.txt").write_text("\n".join(part), encoding="utf-8")
-    arguments = ["privatize", "in.txt", "--release", "tf", "--length", "5", "-e", "8"]
-    arguments += ["--vocabulary", "part.txt"]
+    arguments = ["privatize", "in.txt", "--set", "release=tf", "--length", "5", "-e", "8"]
+    arguments += ["--set", "vocabulary=part.txt"]
     result = CliRunner().invoke(app, [*arguments, "-o", "v.npz", "--report", "r.json"])
     assert result.exit_code == 0, result.output
     told = " ".join(result.stderr.split())
@@ -135,8 +138,17 @@ def test_texts_in_another_language_are_noticed(folder: Path, text: str, asked: i
 
 def test_the_id_column_is_written_if_it_is_named(folder: Path) -> None:
     (folder / "in.csv").write_text("id,text,stars\nk7,qaa qab,5\nk8,qac qba,4\n")
-    arguments = ["privatize", "in.csv", "--release", "tf", "--embedding", "small.ink", "-e", "8"]
-    arguments += ["--length", "5", "--id-column", "id", "--report", "r.json", "-o", "v.jsonl"]
+    arguments = [
+        "privatize",
+        "in.csv",
+        "--set",
+        "release=tf",
+        "--set",
+        "embedding=small.ink",
+        "-e",
+        "8",
+    ]
+    arguments += ["--length", "5", "--id", "id", "--report", "r.json", "-o", "v.jsonl"]
     result = CliRunner().invoke(app, [*arguments, "--keep-column", "id"])
     assert result.exit_code == 0, result.output
     assert "columns copied unchanged: id" in result.stderr
@@ -160,8 +172,17 @@ def test_the_id_column_is_written_if_it_is_named(folder: Path) -> None:
 
 def test_ids_that_hold_the_texts_are_copied_with_a_warning(folder: Path) -> None:
     (folder / "in.csv").write_text("slug,text\nqaa-qab-qac,Qaa qab qac\nqba-qaa-qad,qba qaa qad!\n")
-    arguments = ["privatize", "in.csv", "--release", "tf", "--embedding", "small.ink", "-e", "8"]
-    arguments += ["--length", "5", "--id-column", "slug", "-o", "v.jsonl"]
+    arguments = [
+        "privatize",
+        "in.csv",
+        "--set",
+        "release=tf",
+        "--set",
+        "embedding=small.ink",
+        "-e",
+        "8",
+    ]
+    arguments += ["--length", "5", "--id", "slug", "-o", "v.jsonl"]
     assert "warning" not in CliRunner().invoke(app, arguments).stderr
     result = CliRunner().invoke(app, [*arguments, "--keep-column", "slug"])
     assert result.exit_code == 0, result.output

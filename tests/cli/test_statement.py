@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def privatize(*arguments: str, output: str = "out.csv") -> dict[str, Any]:
-    fixed = ["in.csv", "-o", output, "--embedding", "small.ink", "--report", "report.json"]
+    fixed = ["in.csv", "-o", output, "--set", "embedding=small.ink", "--report", "report.json"]
     done = CliRunner().invoke(app, ["privatize", *fixed, *arguments])
     assert done.exit_code == 0, done.output
     report: dict[str, Any] = json.loads(Path("report.json").read_text())
@@ -115,8 +115,8 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [
-        (("--length", "5", "--release", "bag"), "out.csv"),
-        (("--length", "5", "--release", "tf"), "out.jsonl"),
+        (("--length", "5", "--set", "release=bag"), "out.csv"),
+        (("--length", "5", "--set", "release=tf"), "out.jsonl"),
     ],
 )
 def test_one_bound_for_all_texts_of_a_fixed_size(
@@ -132,10 +132,10 @@ def test_a_release_from_a_pool(folder: Path) -> None:
     with (folder / "public.csv").open("w", newline="") as file:
         rows = [[f"{WORDS[i]} {WORDS[i + 1]} {WORDS[i + 2]}."] for i in range(50)]
         csv.writer(file).writerows([["text"], *rows])
-    built = ["pool", "build", "public.csv", "-o", "p.pool", "--embedding", "small.ink"]
+    built = ["pool", "build", "public.csv", "-o", "p.pool", "--encoder", "small.ink"]
     done = CliRunner().invoke(app, built)
     assert done.exit_code == 0, done.output
-    privatize("--unit", "text", "--pool", "p.pool", "--epsilon", "4")
+    privatize("--pool", "p.pool", "--epsilon", "4")
     text = explained()
     assert table(text, "for")["every text"] == ["4"]
     assert "Unit of protection: one text" in text
@@ -144,11 +144,11 @@ def test_a_release_from_a_pool(folder: Path) -> None:
     assert "as a whole" not in text
 
 
-def test_a_seeded_run_has_no_guarantee(folder: Path) -> None:
-    privatize("--mechanism", "laplace", "--epsilon", "3", "--seed", "7")
+def test_a_mechanism_without_a_guarantee_has_none(folder: Path) -> None:
+    privatize("--mechanism", "angular-laplace", "-e", "3", "--set", "accept_no_guarantee=true")
     result = statement()
     assert result.exit_code == 0
-    assert "There is no privacy guarantee: not private: seeded." in result.stdout
+    assert "There is no privacy guarantee:" in result.stdout
     assert "no figure bounds what this release shows" in result.stdout
     assert "equally likely" not in result.stdout
     assert "no privacy guarantee" in result.stderr
@@ -162,7 +162,7 @@ def test_releases_of_one_text_are_counted(folder: Path) -> None:
     text = explained()
     assert "released up to 2 times" in text
     assert f"is at most {rounded_up(losses[1])} of a record" in text
-    privatize("--mechanism", "staircase", "--epsilon", "2", "--no-ledger")
+    privatize("--mechanism", "staircase", "--epsilon", "2", "--ledger", "none")
     assert "No ledger was kept" in explained()
 
 
@@ -312,7 +312,7 @@ def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict
 def test_an_evaluation_of_other_vectors_of_terms_is_refused(
     folder: Path, changes: dict[str, Any]
 ) -> None:
-    how = ("--release", "tf", "--length", "4", "--epsilon", "3", "--mechanism", "staircase")
+    how = ("--set", "release=tf", "--length", "4", "--epsilon", "3", "--mechanism", "staircase")
     report = privatize(*how, output="out.jsonl")
     assert "22% of 40 texts" in beside(measured(report)).stdout
     result = beside(measured(report, **changes))

@@ -203,8 +203,8 @@ def test_an_interrupted_command_says_what_is_finished(
 
     monkeypatch.setattr("inkblur.files.folder.open_sink", interrupted)
     options = ["--mechanism", "staircase", "--epsilon", "8", "--keep-column", "id"]
-    given = ["privatize", str(data), *options, "--no-ledger", "--key-file", str(key)]
-    done = CliRunner().invoke(app, [*given, "--id-column", "id", "-o", str(tmp_path / "out")])
+    given = ["privatize", str(data), *options, "--ledger", "none", "--key-file", str(key)]
+    done = CliRunner().invoke(app, [*given, "--id", "id", "-o", str(tmp_path / "out")])
     assert done.exit_code == 130
     assert "2 files are finished" in done.output
     assert "no output file" not in done.output
@@ -289,10 +289,10 @@ def test_a_column_that_is_also_a_partition_is_kept(key: Path, tmp_path: Path) ->
 def test_the_command_takes_a_folder(data: Path, key: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--mechanism", "staircase", "--epsilon", "8", "--keep-column", "id"]
-    given = ["privatize", str(data), *options, "--no-ledger", "--key-file", str(key)]
+    given = ["privatize", str(data), *options, "--ledger", "none", "--key-file", str(key)]
     runner = CliRunner()
     assert runner.invoke(app, [*given, "-o", str(out)]).exit_code == 1  # no ids
-    given += ["--id-column", "id"]
+    given += ["--id", "id"]
     assert runner.invoke(app, given).exit_code == 2  # nowhere to write
     assert runner.invoke(app, [*given, "-o", str(out), "--budget", "9"]).exit_code == 1  # uncounted
     assert runner.invoke(app, [*given, "-o", str(out), "--report", "r.json"]).exit_code == 2

@@ -88,7 +88,7 @@ def key(folder: Path) -> Path:
 
 def by_command(folder: Path, suffix: str, keep: list[str]) -> Read:
     source, out = write(folder / f"in.{suffix}"), folder / f"out.{suffix}"
-    options = ["--id-column", "id", "--person-column", "person", "--epsilon", "8", "--no-ledger"]
+    options = ["--id", "id", "--person", "person", "--epsilon", "8", "--ledger", "none"]
     options += [word for name in keep for word in ("--keep-column", name)]
     done = CliRunner().invoke(app, ["privatize", str(source), "-o", str(out), *options])
     assert done.exit_code == 0, done.output

@@ -502,10 +502,10 @@ def test_the_command_draws_what_a_list_draws(place: Path, tmp_path: Path) -> Non
 
     source, out = write(tmp_path, "csv", {"id": IDS, "text": TEXTS}), tmp_path / "out.csv"
     given = (
-        f"privatize {source} --output {out} --embedding {place / 'toy.ink'} --key-file "
-        f"{place / 'key'} --no-ledger --mechanism staircase --epsilon 4 --tau 0.06 "
-        "--frequency-power 0.5 --near vector --drop punctuation --drop sentence-ends "
-        "--names null --column text --id-column id --accept-weak"
+        f"privatize {source} --output {out} --set embedding={place / 'toy.ink'} --key-file "
+        f"{place / 'key'} --ledger none --mechanism staircase --epsilon 4 --set tau=0.06 "
+        "--set frequency_power=0.5 --set near=vector --drop punctuation --drop sentence-ends "
+        "--set names=null --column text --id id --set accept_weak=true"
     )
     told = CliRunner().invoke(app, given.split())
     assert told.exit_code == 0, told.output

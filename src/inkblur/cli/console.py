@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console, ConsoleOptions
 from rich.markup import escape
+from typer.core import TyperCommand
 
-from inkblur.errors import PARAMETER, InkblurError
+from inkblur.cli.options import in_flags
+from inkblur.errors import InkblurError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -23,29 +24,7 @@ if TYPE_CHECKING:
 
 talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
-
-
-_FLAGS = {
-    "lam": "--lambda",
-    "rng": "--key-file",
-    "columns": "--column",
-    "keep_columns": "--keep-column",
-}
-
-
-def in_flags(message: str) -> str:
-    """A message of the library as the command line says it: with flags for parameters.
-
-    >>> in_flags('use `device="cpu"` or leave out `id_column=`')
-    'use --device cpu or leave out --id-column'
-    """
-
-    def flag(found: re.Match[str]) -> str:
-        name, value = found[1], found[2].strip("\"'")
-        shown = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        return shown if value in ("", "True") else f"{shown} {value}"
-
-    return PARAMETER.sub(flag, message)
+_EVERY = 30  # seconds between two lines of a log
 
 
 def named_path(value: str) -> Path:
@@ -62,9 +41,36 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 WRITTEN: dict[str, Any] = {"parser": named_path, "metavar": "PATH"}  # of an option or argument
 
 
-def output_option(help: str) -> Any:
-    """`--output` of a command that writes files under their own names."""
-    return typer.Option("--output", "-o", help=help, **WRITTEN)
+def _show_all(ctx: typer.Context, asked: bool) -> None:
+    if asked:
+        for each in ctx.command.params:
+            if hasattr(each, "hidden"):
+                each.hidden = False
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", callback=_show_all, is_eager=True, help="Show every option.")
+]
+
+
+class Command(TyperCommand):
+    """A command whose errors are one line on standard error, and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; only our own exceptions are caught."""
+        try:
+            return super().invoke(ctx)
+        except InkblurError as error:
+            talk.print(f"[bold red]error:[/] {escape(in_flags(str(error)))}")
+            raise typer.Exit(1) from None
+        except MemoryError:
+            talk.print("[bold red]error:[/] not enough memory; try a smaller embedding")
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            talk.print("[bold red]stopped:[/] interrupted, no output file was written")
+            raise typer.Exit(130) from None
 
 
 def print_table(table: Table) -> None:
@@ -119,29 +125,14 @@ def print_report(*tables: ReportTable) -> None:
             data.print(escape(shown.caption))
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn our exceptions into one line on standard error and exit code 1, without a traceback."""
-    try:
-        yield
-    except InkblurError as error:
-        talk.print(f"[bold red]error:[/] {escape(in_flags(str(error)))}")
-        raise typer.Exit(1) from None
-    except MemoryError:
-        talk.print("[bold red]error:[/] not enough memory; try a smaller embedding (--vocabulary)")
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        talk.print("[bold red]stopped:[/] interrupted, no output file was written")
-        raise typer.Exit(130) from None
+class Log:
+    """How far a long step is, on standard error: a line now and then, where no bar can be seen."""
 
-
-class Bar:
-    """A progress bar, and how far it is."""
-
-    def __init__(self, shown: Progress, what: str, total: int | None) -> None:
+    def __init__(self, what: str, unit: str) -> None:
         self.done = 0
-        self._shown, self._began = shown, time.monotonic()
-        self._task = shown.add_task(what, total=total, rate="")
+        self._what, self._unit = what, unit
+        self._began = time.monotonic()
+        self._next = self._began + _EVERY
 
     def show(
         self,
@@ -151,37 +142,50 @@ class Bar:
         counted: float | None = None,
         what: str | None = None,
     ) -> None:
-        """Show how much is done (`counted`: what the rate is of, if something else), and a new
-        `total` or description if there is one.
+        """Show how much is done (`counted`: what the rate is of, if something else), of a `total`
+        that may be known by now, and what is done now.
         """
-        self.done = done
-        rate = (done if counted is None else counted) / max(time.monotonic() - self._began, 1e-9)
-        written = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
-        self._shown.update(self._task, completed=done, total=total, description=what, rate=written)
+        self.done, self._what = done, what or self._what
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        rate = (done if counted is None else counted) / seconds
+        self._print(done, total, f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}")
+
+    def _print(self, done: int, total: int | None, rate: str) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _EVERY
+            share = f" {done / total:.0%}," if total else ""
+            talk.print(f"{self._what}:{share} {rate} {self._unit}/s", markup=False)
+
+
+class Bar(Log):
+    """A progress bar with the rate and the time left, on a terminal."""
+
+    def __init__(self, what: str, unit: str, shown: Progress) -> None:
+        super().__init__(what, unit)
+        self._shown, self._task = shown, shown.add_task(what, total=None, rate="")
+
+    def _print(self, done: int, total: int | None, rate: str) -> None:
+        self._shown.update(
+            self._task, completed=done, total=total, description=self._what, rate=rate
+        )
 
 
 @contextmanager
-def progress(what: str, unit: str, total: int | None = None) -> Iterator[Bar]:
-    """A bar with the rate, in `unit` a second, and the time left; on a terminal only."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def progress(what: str, unit: str) -> Iterator[Log]:
+    """What shows how far it is, with the rate in `unit` a second."""
+    if not talk.is_terminal:
+        yield Log(what, unit)
+        return
+    from rich import progress as bars
 
-    with Progress(
-        TextColumn("[progress.description]{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]} " + unit + "/s"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        # Rich before 15 ends even a disabled bar with an empty line: nobody hears this console.
-        console=talk if talk.is_terminal else Console(quiet=True),
-        disable=not talk.is_terminal,
+    with bars.Progress(
+        bars.TextColumn("[progress.description]{task.description}"),
+        bars.BarColumn(),
+        bars.TaskProgressColumn(),
+        bars.TextColumn("{task.fields[rate]} " + unit + "/s"),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+        console=talk,
         transient=True,
     ) as shown:
-        yield Bar(shown, what, total)
+        yield Bar(what, unit, shown)

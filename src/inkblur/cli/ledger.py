@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import sys
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inkblur.cli.console import data, plain_errors, print_table, talk
-from inkblur.cli.options import LedgerPlace
-from inkblur.errors import InputError, OutputError
+from inkblur.cli.console import Command, data, print_table, talk
+from inkblur.errors import InputError
 from inkblur.types import counted
 
 if TYPE_CHECKING:
@@ -30,6 +28,15 @@ app = typer.Typer(
     help="Show what was released so far, and what it cost.",
     epilog="Example: inkblur ledger show",
 )
+command = partial(app.command, cls=Command)
+Place = Annotated[
+    str | None,
+    typer.Argument(
+        help="The ledger: a file or a postgresql:// URL (default: the file in your data folder).",
+        metavar="[LEDGER]",
+        show_default=False,
+    ),
+]
 
 
 def _existing(place: str | None) -> Ledger:
@@ -39,107 +46,101 @@ def _existing(place: str | None) -> Ledger:
     for file in ledger_files(place)[:1]:
         if not file.exists():
             raise InputError(
-                f"there is no ledger {file}: no release was recorded in it yet, or `ledger=` "
-                "should name another one"
+                f"there is no ledger {file}: no release was recorded in it yet, or "
+                "another one should be named"
             )
     return open_ledger(place)
 
 
-@app.command()
-def show(ledger: LedgerPlace = None) -> None:
+@command()
+def show(ledger: Place = None) -> None:
     """List every release: when, what, for how many records; then the largest loss of a record and
     of a person, over all of them.
 
     Example: inkblur ledger show
     """
-    with plain_errors():
-        from rich.table import Table
+    from rich.table import Table
 
-        from inkblur.ledger.events import shown
+    from inkblur.ledger.events import shown
 
-        with _existing(ledger) as opened:
-            history, largest, unknown = (
-                opened.history(),
-                opened.most_spent(),
-                opened.unknown_spaces(),
-            )
-        table = Table("release", "when (UTC)", "mechanism", "records", "words", "bound", "state")
-        for release in history:
-            spec = release.get("spec", {})
-            table.add_row(
-                release["release"][:8],
-                release["opened"][:16].replace("T", " "),
-                str(spec.get("mechanism", "")),
-                f"{release['records']:,}",
-                f"{release['words']:,}",
-                "no" if release.get("unbounded") else "yes",
-                release["state"],
-            )
-        print_table(table)
-        for who, spent in largest.items():
-            without = " (besides releases without a bound)" if spent.unbounded else ""
-            data.print(
-                f"largest loss of a {who}, all releases together: {shown(spent.amount)}{without}"
-            )
-        if unknown:
-            talk.print(
-                f"An earlier version counted {counted(len(unknown), 'kind')} of losses per unit of "
-                "distance, which fits no budget now: inkblur ledger migrate --embedding TABLE "
-                "converts it"
-            )
-        if any(release["state"] == "reserved" for release in history):
-            talk.print(
-                "reserved: the run was cut off, or the engine is lazy, so it is not known whether "
-                "the output is complete; it counts as spent. To confirm it, run it again with the "
-                "same key, which costs nothing, or use inkblur ledger confirm RELEASE"
-            )
+    with _existing(ledger) as opened:
+        history = opened.history()
+        largest, unknown = opened.most_spent(), opened.unknown_spaces()
+    table = Table("release", "when (UTC)", "mechanism", "records", "words", "bound", "state")
+    for release in history:
+        spec = release.get("spec", {})
+        table.add_row(
+            release["release"][:8],
+            release["opened"][:16].replace("T", " "),
+            str(spec.get("mechanism", "")),
+            f"{release['records']:,}",
+            f"{release['words']:,}",
+            "no" if release.get("unbounded") else "yes",
+            release["state"],
+        )
+    print_table(table)
+    for who, spent in largest.items():
+        without = " (besides releases without a bound)" if spent.unbounded else ""
+        data.print(
+            f"largest loss of a {who}, all releases together: {shown(spent.amount)}{without}"
+        )
+    if unknown:
+        talk.print(
+            f"An earlier version counted {counted(len(unknown), 'kind')} of losses per unit of "
+            "distance, which fits no budget now: inkblur ledger migrate --embedding TABLE "
+            "converts it"
+        )
+    if any(release["state"] == "reserved" for release in history):
+        talk.print(
+            "reserved: the run was cut off, or the engine is lazy, so it is not known whether "
+            "the output is complete; it counts as spent. To confirm it, run it again with the "
+            "same key, which costs nothing, or use inkblur ledger confirm RELEASE"
+        )
 
 
-@app.command()
+@command()
 def confirm(
     release: Annotated[
         str, typer.Argument(help="The release in `inkblur ledger show`, or how its name begins.")
     ],
-    ledger: LedgerPlace = None,
+    ledger: Place = None,
 ) -> None:
     """Mark a reserved release as written, for example once a lazy engine has run.
 
     Example: inkblur ledger confirm 9f2c01d4
     """
-    with plain_errors():
-        with _existing(ledger) as opened:
-            name = opened.confirm(release)
-        talk.print(f"confirmed {name}")
+    with _existing(ledger) as opened:
+        name = opened.confirm(release)
+    talk.print(f"confirmed {name}")
 
 
-@app.command()
+@command()
 def spent(
     person: Annotated[str, typer.Argument(help="The person, as written in the person column.")],
-    ledger: LedgerPlace = None,
+    ledger: Place = None,
 ) -> None:
     """Show what one person's records have spent.
 
     Example: inkblur ledger spent ada@example.org
     """
-    with plain_errors():
-        from inkblur.ledger.events import Spent, shown
+    from inkblur.ledger.events import Spent, shown
 
-        with _existing(ledger) as opened:
-            spent = opened.spent(person)
-        if spent == Spent():
-            talk.print("nothing was released for this person")
-            return
-        data.print(shown(spent.amount))
-        if spent.unbounded:
-            talk.print("besides, a release without a bound, or with one that is not known")
+    with _existing(ledger) as opened:
+        spent = opened.spent(person)
+    if spent == Spent():
+        talk.print("nothing was released for this person")
+        return
+    data.print(shown(spent.amount))
+    if spent.unbounded:
+        talk.print("besides, a release without a bound, or with one that is not known")
 
 
-@app.command()
+@command()
 def migrate(
     embedding: Annotated[
         str, typer.Option(help="The word vectors that an earlier version measured distances on.")
     ],
-    ledger: LedgerPlace = None,
+    ledger: Place = None,
 ) -> None:
     """Convert losses that an earlier version counted per unit of distance.
 
@@ -148,79 +149,59 @@ def migrate(
 
     Example: inkblur ledger migrate --embedding vectors.ink
     """
-    with plain_errors():
-        import inkblur
-        from inkblur.mechanisms import CATALOGUE
+    import inkblur
+    from inkblur.mechanisms import CATALOGUE
 
-        table = inkblur.load_embedding(embedding)
-        laws = {entry.metric.value: entry for entry in CATALOGUE.values()}
-        with _existing(ledger) as opened:
-            for space in opened.unknown_spaces():
-                found = _SPACE.match(space)
-                if found is None or found["table"] != table.sha256[:12]:
-                    talk.print(f"left as it is: {space}", markup=False)
-                    continue
-                given = {"lam": float(found["lam"])} if found["lam"] else {}
-                law = laws[found["metric"]].make(table, epsilon=1.0, **given)
-                opened.convert(space, law.diameter)
-                data.print(f"converted, at {law.diameter:.4g} for a unit of distance: {space}")
+    table = inkblur.load_embedding(embedding)
+    laws = {entry.metric.value: entry for entry in CATALOGUE.values()}
+    with _existing(ledger) as opened:
+        for space in opened.unknown_spaces():
+            found = _SPACE.match(space)
+            if found is None or found["table"] != table.sha256[:12]:
+                talk.print(f"left as it is: {space}", markup=False)
+                continue
+            given = {"lam": float(found["lam"])} if found["lam"] else {}
+            law = laws[found["metric"]].make(table, epsilon=1.0, **given)
+            opened.convert(space, law.diameter)
+            data.print(f"converted, at {law.diameter:.4g} for a unit of distance: {space}")
 
 
-@app.command()
+@command()
 def verify(
     anchor: Annotated[
         str | None, typer.Option(help="What `inkblur ledger anchor` printed earlier.")
     ] = None,
-    ledger: LedgerPlace = None,
+    ledger: Place = None,
 ) -> None:
     """Check that no entry was changed or removed. Exits with 1 if one was.
 
     Example: inkblur ledger verify --anchor 12:9f2c...
     """
-    with plain_errors():
-        with _existing(ledger) as opened:
-            problems = opened.verify(anchor)
-        for problem in problems:
-            data.print(problem)
-        if problems:
-            raise typer.Exit(1)
-        unseen = "" if anchor else "; without --anchor, entries missing at the end are not noticed"
-        talk.print(f"intact{unseen}")
+    with _existing(ledger) as opened:
+        problems = opened.verify(anchor)
+    for problem in problems:
+        data.print(problem)
+    if problems:
+        raise typer.Exit(1)
+    unseen = "" if anchor else "; without --anchor, entries missing at the end are not noticed"
+    talk.print(f"intact{unseen}")
 
 
-@app.command()
-def anchor(ledger: LedgerPlace = None) -> None:
+@command()
+def anchor(ledger: Place = None) -> None:
     """Print the newest entry's fingerprint. Keep it elsewhere, to notice if entries vanish.
 
     Example: inkblur ledger anchor > anchor.txt
     """
-    with plain_errors(), _existing(ledger) as opened:
+    with _existing(ledger) as opened:
         sys.stdout.write(opened.anchor() + "\n")
 
 
-@app.command()
-def export(
-    output: Annotated[
-        str, typer.Option("--csv", help="File to write; - for standard output.")
-    ] = "-",
-    ledger: LedgerPlace = None,
-) -> None:
-    """Write every charge as CSV, with hashes instead of ids, contents and people.
+@command()
+def export(ledger: Place = None) -> None:
+    """Print every charge as CSV, with hashes instead of ids, contents and people.
 
-    Example: inkblur ledger export --csv ledger.csv
+    Example: inkblur ledger export > ledger.csv
     """
-    with plain_errors():
-        from inkblur.atomic_file import write_atomically
-        from inkblur.ledger import ledger_files
-
-        with _existing(ledger) as opened:
-            if output == "-":
-                csv.writer(sys.stdout).writerows(opened.export())
-            else:
-                path = Path(output)
-                if path.resolve() in [file.resolve() for file in ledger_files(ledger)]:
-                    raise OutputError(f"{output} is the ledger itself; choose another name")
-                out = io.StringIO(newline="")
-                csv.writer(out).writerows(opened.export())
-                write_atomically(path, out.getvalue())
-                talk.print(f"wrote {output}")
+    with _existing(ledger) as opened:
+        csv.writer(sys.stdout).writerows(opened.export())

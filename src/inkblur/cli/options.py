@@ -1,335 +1,278 @@
-"""Options that several commands share.
+"""Options that several commands share: one name for one thing in all of them.
 
-What describes a release is not written here: `release_options` makes an option of each field of
-`ReleaseSpec` that a command names, and of each parameter that a mechanism of the catalogue
-declares.
+What has no option of its own is said with `--set NAME=VALUE`: a field of `inkblur.ReleaseSpec`, or
+a parameter of its mechanism.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import Field, dataclass
-from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from inkblur.cli import texts
-from inkblur.cli.console import plain_errors, talk
-from inkblur.errors import ParameterError
-from inkblur.mechanisms.catalogue import CATALOGUE, Entry, Parameter, find
-from inkblur.spec import MECHANISM, POOL_EPSILONS, ReleaseSpec, grid, options_of_a_spec
+from inkblur.errors import PARAMETER, ParameterError
+from inkblur.mechanisms.catalogue import CATALOGUE, find
+from inkblur.spec import MECHANISM, POOL_EPSILONS, ReleaseSpec, grid
 
-if TYPE_CHECKING:
-    from inkblur.embeddings.table import Embedding
-    from inkblur.rng import Rng
+MORE = "More options"
 
-SPEED = "Speed (never changes the output)"
-LEDGER = "Ledger and budgets"
-
-DeviceName = Annotated[
-    str, typer.Option(help="Device for the search: auto, cpu or cuda.", rich_help_panel=SPEED)
+Strength = Annotated[
+    str | None,
+    typer.Option(
+        help="light, medium or strong: by their words, the strongest attack tried attributes at "
+        "most 50, 25 or 10 % of the texts to their author, above chance, on public test texts."
+    ),
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option(help="CPU threads for the search (default: all).", rich_help_panel=SPEED),
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="Privacy loss per unit of distance (per word where words have no distance; per text "
+        "with --pool), above 0.",
+    ),
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option(help="Integer seed, for tests and papers only: the output is then NOT private."),
+Mechanism = Annotated[
+    str | None, typer.Option("--mechanism", "-m", help="A name from `inkblur mechanisms`.")
+]
+Pool = Annotated[
+    str | None,
+    typer.Option(help="Public texts (`inkblur pool build`) that take the place of whole texts."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any other field of a release or parameter of its mechanism, such as "
+        "embedding=vectors.ink, names=blur or tau=0.05; repeat for several.",
+    ),
+]
+Strengths = Annotated[
+    str | None, typer.Option("--strength", help="light, medium or strong; several with commas.")
+]
+Epsilons = Annotated[
+    str | None,
+    typer.Option("--epsilon", "-e", help="Privacy losses to try, with commas between."),
+]
+Mechanisms = Annotated[
+    str | None,
+    typer.Option("--mechanism", "-m", help="Names from `inkblur mechanisms`, with commas between."),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUES",
+        help="Any other field of a release or parameter of its mechanism, such as "
+        "embedding=vectors.ink or tau=0.01,0.1; repeat for several.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", help="Column that holds the text; repeat for several (default: text)."
+    ),
+]
+Column = Annotated[str, typer.Option("--column", help="Column that holds the text.")]
+KeepColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-column",
+        help="Copy this column unchanged; repeat for several. No other is copied, ids included.",
+    ),
+]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", help="Column that identifies each record (default: by its content)."),
+]
+Person = Annotated[
+    str | None,
+    typer.Option("--person", help="Column that says which person a record belongs to."),
+]
+Label = Annotated[
+    str | None, typer.Option("--label", help="Column with the topic or class of each text.")
 ]
 LedgerPlace = Annotated[
     str | None,
     typer.Option(
-        help="Where releases are recorded: a file or a postgresql:// URL (default: a file in your "
-        "data folder).",
+        "--ledger",
+        help="Where releases are recorded: a file, a postgresql:// URL, or none (default: a file "
+        "in your data folder).",
         show_default=False,
-        rich_help_panel=LEDGER,
     ),
 ]
 RecordBudget = Annotated[
     float | None,
-    typer.Option(
-        help="Largest total loss of a record, over all its releases.",
-        rich_help_panel=LEDGER,
-    ),
-]
-PersonBudget = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest total loss of a person, over all releases; every text must "
-        "then name its person.",
-        rich_help_panel=LEDGER,
-    ),
+    typer.Option("--budget", help="Largest total loss of a record, over all its releases."),
 ]
 
-_SEVERAL = "One or more, comma-separated."
-_OWN = "Options for one mechanism"
-_POOLED = ("unit", "pool", "keep_meaning", "encoder")
-_STRENGTHS = ("epsilon", "strength", "level")
-_AXES = ("epsilon", "length", "morphology", "keep_meaning")  # several values make several settings
-_FIXED = ("release", "unit", "pool", "encoder")
+# Fields of a spec that have an option of their own.
+_FLAGS = {
+    "mechanism": "--mechanism",
+    "epsilon": "--epsilon",
+    "strength": "--strength",
+    "pool": "--pool",
+    "columns": "--column",
+    "keep_columns": "--keep-column",
+    "id_column": "--id",
+    "person_column": "--person",
+    "length": "--length",
+    "keep": "--keep",
+    "drop": "--drop",
+    "rng": "--key-file",
+    "workers": "--processes",
+}
+_KINDS = {each.name: str(each.type) for each in fields(ReleaseSpec)}
+_PARAMETERS = {each.name: each for entry in CATALOGUE.values() for each in entry.parameters}
+_AXES = ("length", "morphology", "keep_meaning")  # of which several values make several settings
 
 
-def release_options(
-    *names: str,
-    usual: Mapping[str, Any] | None = None,
-    lists: Collection[str] = (),
-    several: bool = False,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of these fields of a spec (all of them, if none is named) and of
-    every mechanism's parameters; it gets them as its argument `given`.
+def in_flags(message: str) -> str:
+    """A message of the library as the command line says it: with options for parameters.
 
-    `usual` holds what a field is where it is not given. Fields in `lists`, and with `several` the
-    parameters too, take values with commas between.
+    >>> in_flags('use `epsilon=5` or leave out `id_column=` and `tau=`')
+    'use --epsilon 5 or leave out --id and --set tau='
     """
-    known = {field.name: field for field in options_of_a_spec()}
-    chosen = [known[name] for name in names] if names else list(known.values())
-    types, values_if_none = get_type_hints(ReleaseSpec), usual or {}
-    declared = _declared()
 
-    def sorted_out(values: Mapping[str, Any]) -> Given:
-        """Fields apart from parameters, lists taken apart."""
-        pooled = any(values.get(name) is not None for name in _POOLED)
-        found = Given({}, {})
-        for name, typed in values.items():
-            value = values_if_none.get(name) if typed is None else typed
-            if name == "mechanism" and typed is None and pooled:
-                continue  # a pool has its own
-            if value is None or value is False or value == []:
-                continue
-            if name in declared:
-                _, parameter = declared[name][0]
-                found.parameters[name] = _listed(value, parameter) if several else value
-            else:
-                found.fields[name] = _split(value, types[name], name) if name in lists else value
-        return found
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].strip("\"'")
+        if name in _FLAGS or name not in {*_KINDS, *_PARAMETERS}:
+            return f"{_FLAGS.get(name, _as_flag(name))} {value if value != 'True' else ''}".strip()
+        return f"--set {name}={value.lower() if value == 'True' else value}"
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        added = [
-            _field_option(f, types[f.name], f.name in lists, values_if_none.get(f.name))
-            for f in chosen
-        ]
-        added += [_parameter_option(same, several) for same in declared.values()]
-        shown = [each for each in own if each.name != "given"] + added
-        needed = [each for each in shown if each.default is inspect.Parameter.empty]
-        rest = [each for each in shown if each.default is not inspect.Parameter.empty]
-
-        @wraps(command)
-        def door(**values: Any) -> None:
-            typed = {each.name: values.pop(each.name) for each in added}
-            with plain_errors():
-                given = sorted_out(typed)
-            command(**values, given=given)
-
-        door.__signature__ = inspect.Signature(needed + rest)  # type: ignore[attr-defined]
-        door.__annotations__ = {each.name: each.annotation for each in shown}
-        return door
-
-    return decorate
+    return PARAMETER.sub(flag, message)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What was typed: fields of a spec, and parameters of mechanisms; only what was given."""
+def _as_flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
-    fields: dict[str, Any]
-    parameters: dict[str, Any]
 
-    def own(self, *entries: Entry) -> dict[str, Any]:
-        """The parameters, each of which one of these mechanisms must have."""
-        for name in self.parameters:
-            if not any(entry.has(name) for entry in entries):
-                declared = _declared()[name]
-                names = ", ".join(entry.name for entry in entries)
-                owners = " or ".join(entry.name for entry, _ in declared)
-                raise ParameterError(
-                    f"{declared[0][1].flag} is not an option of {names}; leave it out, or give "
-                    f"--mechanism {owners}"
-                )
-        return dict(self.parameters)
+def release_spec(settings: Sequence[str] | None, **given: Any) -> ReleaseSpec:
+    """The release that options and `--set` describe; what was not given is None."""
+    given = {name: value for name, value in given.items() if value is not None}
+    known = _together(given, settings, several=False)
+    if not known.keys() & {"strength", "epsilon", "level", "radius"}:
+        raise typer.BadParameter("choose how strong: --strength light|medium|strong or --epsilon E")
+    return ReleaseSpec.of(**known)
 
-    def spec(self) -> ReleaseSpec:
-        """The release that was described."""
-        if ("level" in self.fields) != ("radius" in self.fields):
-            raise typer.BadParameter("--level and --radius must be given together")
-        one_of(
-            {f"--{name}": self.fields.get(name) for name in _STRENGTHS},
-            required="choose how strong: --strength light|medium|strong, --epsilon E, or --level L "
-            "--radius R",
-        )
-        made = ReleaseSpec(**self.fields)  # its mechanism is known, named or not
-        return made.varied(**self.own(find(made.mechanism)))
 
-    @property
-    def pooled(self) -> bool:
-        """Whether texts are to be drawn from a pool."""
-        return any(name in self.fields for name in _POOLED)
+def release_specs(settings: Sequence[str] | None, **given: str | None) -> list[ReleaseSpec]:
+    """Every combination of what options and `--set` give, for every mechanism that is named; a
+    parameter goes to the mechanisms that have it. Without epsilon or strength, the usual epsilons.
 
-    def settings(self, epsilons: Sequence[float] = ()) -> list[ReleaseSpec]:
-        """Every combination of what was given, for every mechanism that was named; a parameter goes
-        to the mechanisms that have it. `epsilons` stand in where none was given.
-        """
-        names = self.fields.get("mechanism", MECHANISM)
-        entries = [find(name) for name in ([names] if isinstance(names, str) else names)]
-        own = self.own(*entries)
-        axes = {name: self.fields[name] for name in _AXES if name in self.fields}
-        fixed = {name: self.fields[name] for name in _FIXED if name in self.fields}
-        tried = axes.pop("epsilon", POOL_EPSILONS if self.pooled else epsilons)
-        found: list[ReleaseSpec] = []
-        for entry in entries:
-            mine = {name: value for name, value in own.items() if entry.has(name)}
-            found += grid(entry.name, {"epsilon": tried, **mine, **axes}, **fixed)
-        return found
+    >>> [spec.name for spec in release_specs(["tau=0.1"], epsilon="1,2")]
+    ['staircase, epsilon 1, tau 0.1', 'staircase, epsilon 2, tau 0.1']
+    """
+    split = {name: _split(name, text) for name, text in given.items() if text is not None}
+    known = _together(split, settings, several=True)
+    usual = "exponential" if known.get("release") == "tf" else MECHANISM
+    names = known.pop("mechanism", [usual])
+    strong: dict[str, list[Any]] = {
+        name: known.pop(name) for name in ("epsilon", "strength") if name in known
+    }
+    axes = {name: known.pop(name) for name in (*_AXES, *_PARAMETERS) if name in known}
+    owners = [find(name) for name in names]
+    for name in axes.keys() & _PARAMETERS:
+        if not any(owner.has(name) for owner in owners):
+            owners[0].complete({name: None})  # refuses it
+    if "pool" in known:
+        known["pool"] = known["pool"][0]
+        strong = strong or {"epsilon": list(POOL_EPSILONS)}
+    found: list[ReleaseSpec] = []
+    for owner in owners:
+        own = {n: v for n, v in axes.items() if n not in _PARAMETERS or owner.has(n)}
+        if strong:
+            found += grid(owner.name, {**strong, **own}, **known)
+        else:
+            found += _usual(grid(owner.name, {"epsilon": [1.0], **own}, **known))
+    return found
 
-    def table(self) -> Embedding:
-        """The word vectors that were named."""
-        from inkblur.embeddings.store import load_embedding
 
-        words = self.fields.get("vocabulary")
-        vocabulary = None if words is None else Path(words)
-        return load_embedding(self.fields.get("embedding"), vocabulary=vocabulary)
+def _usual(specs: Sequence[ReleaseSpec]) -> list[ReleaseSpec]:
+    """The strengths, or three by how many words survive, of each."""
+    from inkblur.mechanisms.strengths import usual_epsilons
+
+    table = specs[0].table()
+    return [
+        spec.varied(epsilon=epsilon)
+        for spec in specs
+        for epsilon in usual_epsilons(spec.mechanism, table, **spec.parameters)
+    ]
+
+
+def _together(
+    given: Mapping[str, Any], settings: Sequence[str] | None, *, several: bool
+) -> dict[str, Any]:
+    """What options gave, and what `--set` says beside it."""
+    found = dict(given)
+    for pair in settings or ():
+        title, sign, text = pair.partition("=")
+        name = title.strip().replace("-", "_")
+        name = "lam" if name == "lambda" else name
+        if not sign:
+            raise typer.BadParameter(f"--set takes NAME=VALUE, got {pair!r}")
+        if name in found:
+            raise typer.BadParameter(f"{name} is given twice")
+        many = several and (name in _AXES or name in _PARAMETERS)
+        found[name] = _split(name, text) if many else _typed(name, text)
+    return found
+
+
+def numbers(name: str, text: str | None) -> list[float]:
+    """Numbers with commas between; none where the option was not given."""
+    return [] if text is None else _split(name, text)
+
+
+def _split(name: str, text: str) -> list[Any]:
+    return [_typed(name, part.strip()) for part in text.split(",")]
+
+
+def _typed(name: str, text: str) -> Any:
+    """The value that a text spells."""
+    if name in _PARAMETERS:
+        return _PARAMETERS[name].parsed(text)
+    kind = _KINDS.get(name, "str")
+    if kind.startswith("tuple"):
+        return tuple(part.strip() for part in text.split(","))
+    if kind == "bool" and text in ("true", "false"):
+        return text == "true"
+    if kind.startswith("int") and text.isdecimal():
+        return int(text)
+    if not kind.startswith("float"):
+        return text  # checked by the spec
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"`{name}=` takes numbers, got {text!r}") from None
 
 
 def typed(spec: ReleaseSpec) -> list[str]:
     """The options that describe this release, as they are typed; defaults are left out."""
     words: list[str] = []
-    for field in options_of_a_spec():
-        value = getattr(spec, field.name)
-        flag = (field.metadata["flags"] or (f"--{field.name.replace('_', '-')}",))[0]
-        if field.name == "mechanism" or value != field.default:
-            for each in value if isinstance(value, tuple) else (value,):
-                words += [flag] if each is True else [flag, written(each)]
+    for each in fields(spec):
+        value = getattr(spec, each.name)
+        if each.name in ("parameters", "unit") or (
+            value == each.default and each.name != "mechanism"
+        ):
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        if each.name in _FLAGS:
+            words += [word for one in values for word in (_FLAGS[each.name], _written(one))]
+        else:
+            words += ["--set", f"{each.name}={','.join(map(_written, values))}"]
     for parameter, value in find(spec.mechanism).distinguishing(spec.parameters):
-        words += [parameter.flag] if value is True else [parameter.flag, written(value)]
+        words += ["--set", f"{parameter.name}={_written(value)}"]
     return words
 
 
-def one_of(given: dict[str, object | None], *, required: str | None = None) -> str | None:
-    """Which one of these options was given; more than one (or none, if `required`) is wrong
-    usage.
-    """
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) > 1:
-        raise typer.BadParameter(f"give only one of {' and '.join(names)}")
-    if not names and required:
-        raise typer.BadParameter(required)
-    return names[0] if names else None
-
-
-def refuse_given(given: Mapping[str, object | None], message: str) -> None:
-    """Refuse options that were given; the message's {} names them."""
-    names = [name for name, value in given.items() if value is not None]
-    if names:
-        raise ParameterError(message.format(" and ".join(names)))
-
-
-def rng_from(key_file: Path | None, seed: int | None) -> Rng:
-    """A key from a file, a seed, or by default a fresh secret key."""
-    from inkblur.rng import keyed_rng, secure_rng, seeded_rng
-
-    one_of({"--key-file": key_file, "--seed": seed})
-    if key_file is not None:
-        return keyed_rng(key_from(key_file))
-    return secure_rng() if seed is None else seeded_rng(seed)
-
-
-def key_from(file: Path) -> bytes:
-    """A key, with a warning where others can read it."""
-    from inkblur.rng import read_key, readable_by_others
-
-    key = read_key(file)
-    if readable_by_others(file):
-        talk.print(
-            f"[bold yellow]warning:[/] others can read the key file {escape(str(file))}, and "
-            "whoever has the key can undo the noise: chmod 600 it"
-        )
-    return key
-
-
-Declared = list[tuple[Entry, Parameter]]
-
-
-def _declared() -> dict[str, Declared]:
-    """Every parameter of the catalogue by its name, with the mechanisms that declare it."""
-    found: dict[str, Declared] = {}
-    for entry in CATALOGUE.values():
-        for parameter in entry.parameters:
-            found.setdefault(parameter.name, []).append((entry, parameter))
-    return found
-
-
-def _field_option(
-    field: Field[Any], kind: Any, several: bool, usual: Any = None
-) -> inspect.Parameter:
-    value, many = _value_type(kind)
-    help = (
-        field.metadata["help"] if usual is None else f"{field.metadata['help']} Default: {usual}."
-    )
-    flags = field.metadata["flags"] or (f"--{field.name.replace('_', '-')}",)
-    if several:
-        value, help = str, f"{help} {_SEVERAL}"
-    one: Any = value
-    annotation = bool if one is bool else (list[one] if many else one) | None
-    return _option(field.name, annotation, flags, help, field.metadata["group"])
-
-
-def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
-    """One option for all mechanisms that declare a parameter of this name."""
-    parameter = same[0][1]
-    names = ", ".join(entry.name for entry, _ in same)
-    default = "chosen from public data" if parameter.default is None else parameter.default
-    usual = "" if parameter.kind is bool or default == "" else f" Default: {default}."
-    help = f"For {names}: {parameter.help[:1].lower()}{parameter.help[1:]}{usual}"
-    if parameter.kind is bool:
-        return _option(parameter.name, bool, (parameter.flag,), help, _OWN)
-    kind: Any = str if several else parameter.kind
-    help = f"{help} {_SEVERAL}" if several else help
-    return _option(parameter.name, kind | None, (parameter.flag,), help, _OWN)
-
-
-def _option(name: str, kind: Any, flags: Sequence[str], help: str, group: str) -> inspect.Parameter:
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=False if kind is bool else None,
-        annotation=Annotated[kind, typer.Option(*flags, help=help, rich_help_panel=group)],
-    )
-
-
-def written(value: Any) -> str:
+def _written(value: Any) -> str:
     """As short as it can be written without changing it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return str(value)
-
-
-def _value_type(kind: Any) -> tuple[type, bool]:
-    """The type of one value, and whether there may be several."""
-    if get_origin(kind) is tuple:
-        return get_args(kind)[0], True
-    plain = [each for each in get_args(kind) if each is not type(None)]
-    return (plain[0] if plain else kind), False
-
-
-def _split(text: str, kind: Any, name: str) -> list[Any]:
-    value, _ = _value_type(kind)
-    flag = f"--{name}"
-    if value is float:
-        return texts.numbers(text, flag)
-    parts = texts.listed(text)
-    if value is int:
-        if not parts or not all(part.isdecimal() for part in parts):
-            raise ParameterError(f"{flag} takes whole numbers separated by commas, got {text!r}")
-        return [int(part) for part in parts]
-    return list(parts)
-
-
-def _listed(value: Any, parameter: Parameter) -> list[Any]:
-    if not isinstance(value, str):
-        return [value]
-    return [parameter.parsed(part.strip()) for part in value.split(",")]

@@ -10,33 +10,32 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, data, in_flags, plain_errors, talk
-from inkblur.spec import ReleaseSpec, options_of_a_spec
+from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.cli import options
+from inkblur.cli.console import WRITTEN, data, talk
+from inkblur.cli.options import in_flags
 from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.files.preview import Preview
 
 _WIDE = 120  # columns of a terminal from which on four texts stand side by side
-_VARIED = ("strength", "level", "radius")  # by the preview itself
-_FOR_TF = ("morphology", "weighting", "reference", "wordnet")  # which it does not show
 
 
-@options.release_options(
-    *(f.name for f in options_of_a_spec() if f.name not in (*_VARIED, *_FOR_TF)),
-    lists=("epsilon",),
-)
 def preview(
     input: Annotated[
-        str, typer.Argument(help="One file that `inkblur privatize` reads, or - with --format.")
+        str, typer.Argument(help="One file that `inkblur privatize` reads, or - for its input.")
     ],
     html: Annotated[
         Path | None,
         typer.Option(help="Also write an HTML page, readable only by you.", **WRITTEN),
     ] = None,
-    *,
-    given: options.Given,
+    epsilon: options.Epsilons = None,
+    mechanism: options.Mechanism = None,
+    pool: options.Pool = None,
+    column: options.Columns = None,
+    keep_column: options.KeepColumns = None,
+    settings: options.Set = None,
 ) -> None:
     """Show five texts of a file before and after release, at three strengths.
 
@@ -45,32 +44,33 @@ def preview(
 
     Example: inkblur preview reviews.csv --html preview.html
     """
-    with plain_errors():
-        from inkblur.files.preview import preview_file
-        from inkblur.files.release import refuse_overwriting, spec_files
-        from inkblur.mechanisms.catalogue import find
+    from inkblur.files.preview import preview_file
+    from inkblur.files.release import refuse_overwriting, spec_files
 
-        if html is not None:
-            from inkblur.evaluation.reports.html import require_page_libraries
+    if html is not None:
+        from inkblur.evaluation.reports.html import require_page_libraries
 
-            require_page_libraries()
-        fields = dict(given.fields)
-        epsilons = fields.pop("epsilon", ())
-        # How strong is for the preview to vary.
-        usual = {"epsilon": 1.0} if given.pooled else {"strength": "medium"}
-        made = ReleaseSpec(**fields, **usual)
-        if html is not None:
-            refuse_overwriting("page", html, [input, *spec_files(made)])
-        seen = preview_file(
-            input, made.varied(**given.own(find(made.mechanism))), epsilons=epsilons
-        )
-        command = next_command(input, seen)
-        _print(seen, command)
-        if html is not None:
-            from inkblur.evaluation.reports.html import preview_page
+        require_page_libraries()
+    # How strong is for the preview to vary.
+    usual = {"strength": "medium"} if pool is None else {"epsilon": 1.0}
+    spec = options.release_spec(
+        settings,
+        **usual,
+        mechanism=mechanism,
+        pool=pool,
+        columns=column,
+        keep_columns=keep_column,
+    )
+    if html is not None:
+        refuse_overwriting("page", html, [input, *spec_files(spec)])
+    seen = preview_file(input, spec, epsilons=options.numbers("epsilon", epsilon))
+    command = next_command(input, seen)
+    _print(seen, command)
+    if html is not None:
+        from inkblur.evaluation.reports.html import preview_page
 
-            texts.write(html, preview_page(seen, command))
-            talk.print(f"wrote {escape(str(html))}; it shows original text: do not publish it")
+        write_atomically(html, preview_page(seen, command), mode=PRIVATE)
+        talk.print(f"wrote {escape(str(html))}; it shows original text: do not publish it")
 
 
 def next_command(path: str, seen: Preview) -> str:

@@ -11,7 +11,8 @@ import typer
 from rich.markup import escape
 
 from inkblur.cli import options
-from inkblur.cli.console import WRITTEN, in_flags, plain_errors, progress, talk
+from inkblur.cli.console import WRITTEN, HelpAll, progress, talk
+from inkblur.cli.options import in_flags
 from inkblur.types import counted
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from inkblur.spec import ReleaseSpec
 
 
-@options.release_options()
 def privatize(
     input: Annotated[
         str,
@@ -32,106 +32,169 @@ def privatize(
     output: Annotated[
         str, typer.Option("--output", "-o", help="File or folder to write; - for standard output.")
     ] = "-",
-    spec: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSON file that describes the release: the report of an earlier run, or its "
-            "spec. Replaces the options that describe a release."
-        ),
-    ] = None,
+    strength: options.Strength = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = None,
+    pool: options.Pool = None,
+    column: options.Columns = None,
+    keep_column: options.KeepColumns = None,
+    id: options.Id = None,
+    person: options.Person = None,
     key_file: Annotated[
         Path | None,
         typer.Option(
             help="Secret key from `inkblur keygen`. The same key repeats the same output."
         ),
     ] = None,
-    seed: options.Seed = None,
+    ledger: options.LedgerPlace = None,
+    budget: options.RecordBudget = None,
     report: Annotated[
         Path | None,
         typer.Option(
             help="JSON file for a report of what was done, with the spec to repeat it.", **WRITTEN
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
+    settings: options.Set = None,
+    spec: Annotated[
+        Path | None,
         typer.Option(
-            help="Batches processed at once (default: 2 to 8, or all processors with --processes).",
-            rich_help_panel=options.SPEED,
+            help="JSON file that describes the release: the report of an earlier run, or its "
+            "spec. Replaces the options that describe a release.",
+            hidden=True,
+            rich_help_panel=options.MORE,
+        ),
+    ] = None,
+    length: Annotated[
+        str | None,
+        typer.Option(
+            help="Cut or fill every text to this many words.",
+            hidden=True,
+            rich_help_panel=options.MORE,
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Copy this kind of token unchanged: stop-words, unknown, numbers, addresses or "
+            "punctuation; sentence-ends writes a full stop where a sentence ended. "
+            "Repeat for several. The guarantee lists each.",
+            hidden=True,
+            rich_help_panel=options.MORE,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Leave this kind of token out. Repeat for several.",
+            hidden=True,
+            rich_help_panel=options.MORE,
+        ),
+    ] = None,
+    person_budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest total loss of a person, over all releases; every text must then name "
+            "its person.",
+            hidden=True,
+            rich_help_panel=options.MORE,
         ),
     ] = None,
     processes: Annotated[
-        bool,
+        int | None,
         typer.Option(
-            "--processes",
-            help="Use one process per worker: slower to start, faster on many processors.",
-            rich_help_panel=options.SPEED,
+            help="Draw in so many processes: slower to start, faster on many processors.",
+            hidden=True,
+            rich_help_panel=options.MORE,
         ),
-    ] = False,
-    device: options.DeviceName = "auto",
-    threads: options.Threads = None,
-    ledger: options.LedgerPlace = None,
-    no_ledger: Annotated[
-        bool,
-        typer.Option(
-            "--no-ledger", help="Do not record this release.", rich_help_panel=options.LEDGER
-        ),
-    ] = False,
-    budget: options.RecordBudget = None,
-    person_budget: options.PersonBudget = None,
-    *,
-    given: options.Given,
+    ] = None,
+    help_all: HelpAll = False,
 ) -> None:
     """Replace the words in a file of texts with random ones, under a privacy guarantee.
 
-    The mechanism is staircase, or exponential with --release tf, unless --mechanism names another.
-    With --unit text --pool FILE each text is replaced by a whole public text instead.
-
-    Only the texts and the columns that --keep-column names are written.
+    The mechanism is staircase unless --mechanism names another. With --pool FILE each text is
+    replaced by a whole public text instead. Only the texts and the columns that --keep-column names
+    are written.
 
     Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --keep-column stars
     """
-    with plain_errors():
-        from inkblur.files.formats import is_folder
-        from inkblur.files.release import privatize_file
-        from inkblur.release import Limits
+    from inkblur.files.formats import is_folder
+    from inkblur.files.release import privatize_file
+    from inkblur.release import Limits
+    from inkblur.rng import keyed_rng, secure_rng
 
-        if ledger is not None and no_ledger:
-            raise typer.BadParameter("use --ledger or --no-ledger, not both")
-        described = given.spec() if spec is None else _read(spec, given)
-        rng = options.rng_from(key_file, seed)
-        counted: str | bool = False if no_ledger else True if ledger is None else ledger
-        limits = Limits(budget, person_budget)
-        counting: dict[str, Any] = {"rng": rng, "ledger": counted, "limits": limits}
-        if is_folder(input):
-            if output == "-":
-                raise typer.BadParameter("a folder needs a folder to write: give --output")
-            for flag, used in {
-                "--report": report is not None,
-                "--processes": processes,
-                "--device": device != "auto",
-                "--threads": threads is not None,
-            }.items():
-                if used:
-                    raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
-            at_a_time = 2 if workers is None else workers
-            _folder(input, output, described, workers=at_a_time, **counting)
-            return
-        with _told_if_written(output), progress("privatizing", "words") as bar:
-            summary = privatize_file(
-                input,
-                output,
-                described,
-                report=report,
-                workers=workers,
-                processes=processes,
-                device=device,
-                threads=threads,
-                untouched=[path for path in (key_file, spec) if path is not None],
-                **counting,
-                on_progress=lambda done, total, words: bar.show(done, total, counted=words),
-                on_expectation=lambda sentence: talk.print(escape(sentence)),
-            )
-        _print_summary(summary)
+    described = {
+        "strength": strength,
+        "epsilon": epsilon,
+        "mechanism": mechanism,
+        "pool": pool,
+        "columns": column,
+        "keep_columns": keep_column,
+        "id_column": id,
+        "person_column": person,
+        "length": int(length) if length is not None and length.isdecimal() else length,
+        "keep": keep,
+        "drop": drop,
+    }
+    release = _described(spec, settings, described)
+    counting: dict[str, Any] = {
+        "rng": secure_rng() if key_file is None else keyed_rng(read_key_file(key_file)),
+        "ledger": {None: True, "none": False}.get(ledger, ledger),
+        "limits": Limits(budget, person_budget),
+    }
+    if is_folder(input):
+        if output == "-":
+            raise typer.BadParameter("a folder needs a folder to write: give --output")
+        if report is not None or processes is not None:
+            raise typer.BadParameter("--report and --processes are for a single file")
+        _folder(input, output, release, **counting)
+        return
+    with _told_if_written(output), progress("privatizing", "words") as bar:
+        summary = privatize_file(
+            input,
+            output,
+            release,
+            report=report,
+            workers=processes,
+            processes=processes is not None,
+            untouched=[path for path in (key_file, spec) if path is not None],
+            **counting,
+            on_progress=lambda done, total, words: bar.show(done, total, counted=words),
+            on_expectation=lambda sentence: talk.print(escape(sentence)),
+        )
+    _print_summary(summary)
+
+
+def read_key_file(file: Path) -> bytes:
+    """A key, with a warning where others can read it."""
+    from inkblur.rng import read_key, readable_by_others
+
+    key = read_key(file)
+    if readable_by_others(file):
+        talk.print(
+            f"[bold yellow]warning:[/] others can read the key file {escape(str(file))}, and "
+            "whoever has the key can undo the noise: chmod 600 it"
+        )
+    return key
+
+
+def _described(
+    file: Path | None, settings: list[str] | None, described: dict[str, Any]
+) -> ReleaseSpec:
+    from inkblur.errors import InputError
+    from inkblur.spec import read_spec
+
+    if file is None:
+        return options.release_spec(settings, **described)
+    if settings or any(value is not None for value in described.values()):
+        raise typer.BadParameter(
+            "--spec describes the whole release: leave out the other options that describe it"
+        )
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InputError(f"cannot read the spec {file}: {reason}") from None
+    return read_spec(text)
 
 
 @contextmanager
@@ -155,7 +218,7 @@ def _told_if_written(output: str) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None:
+def _folder(source: str, target: str, spec: ReleaseSpec, **counting: Any) -> None:
     from inkblur.files.folder import privatize_folder
 
     with progress("privatizing", "files") as bar:
@@ -164,7 +227,7 @@ def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None
                 source,
                 target,
                 spec,
-                **options,
+                **counting,
                 on_file=lambda name, done, total: bar.show(done, total),
             )
         except KeyboardInterrupt:
@@ -175,22 +238,6 @@ def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None
             )
             raise typer.Exit(130) from None
     _print_summary(summary)
-
-
-def _read(file: Path, given: options.Given) -> ReleaseSpec:
-    from inkblur.errors import InputError
-    from inkblur.spec import read_spec
-
-    if given.fields or given.parameters:
-        raise typer.BadParameter(
-            "--spec describes the whole release: leave out the other options that describe it"
-        )
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise InputError(f"cannot read the spec {file}: {reason}") from None
-    return read_spec(text)
 
 
 def _print_summary(summary: RunSummary) -> None:

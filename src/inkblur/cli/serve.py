@@ -14,10 +14,10 @@ from typing import Annotated
 import typer
 
 from inkblur.cli import options
-from inkblur.cli.console import plain_errors, talk
+from inkblur.cli.console import talk
+from inkblur.cli.privatize import read_key_file
 from inkblur.errors import ParameterError
 
-_MEGABYTE = 1 << 20
 _FINISH_SECONDS = 60  # for what was accepted, after SIGTERM
 
 
@@ -40,7 +40,9 @@ def serve(
     ] = None,
     ledger: options.LedgerPlace = None,
     budget: options.RecordBudget = None,
-    person_budget: options.PersonBudget = None,
+    person_budget: Annotated[
+        float | None, typer.Option(help="Largest total loss of a person, over all releases.")
+    ] = None,
     embedding: Annotated[
         str | None, typer.Option(help="A file of word vectors (default: bundled).")
     ] = None,
@@ -52,9 +54,6 @@ def serve(
         Path | None,
         typer.Option(help="Folder for uploaded files (default: one in your cache folder)."),
     ] = None,
-    max_request: Annotated[int, typer.Option(help="Largest request, in MB.", min=1)] = 8,
-    max_upload: Annotated[int, typer.Option(help="Largest file, in MB.", min=1)] = 1024,
-    queue: Annotated[int, typer.Option(help="Requests that may wait at a time.", min=1)] = 32,
     prepare: Annotated[
         bool,
         typer.Option(
@@ -71,87 +70,85 @@ def serve(
 
     Example: inkblur serve --ledger ledger.db --budget 500
     """
-    with plain_errors():
-        from inkblur.cache import cache_folder
-        from inkblur.errors import MissingExtra
-        from inkblur.release import Limits
-        from inkblur.rng import KEY_BYTES, keyed_rng
+    from inkblur.cache import cache_folder
+    from inkblur.errors import MissingExtra
+    from inkblur.release import Limits
+    from inkblur.rng import KEY_BYTES, keyed_rng
 
-        try:
-            import uvicorn
+    try:
+        import uvicorn
 
-            from inkblur.service.application import ServiceSettings, make_application
-            from inkblur.service.limits import RequestLimits, is_loopback
-            from inkblur.service.schemas import PublicTables
-            from inkblur.service.tokens import read_tokens
-        except ImportError as error:
-            if error.name is not None and error.name.startswith("inkblur"):
-                raise
-            raise MissingExtra(
-                "serving needs FastAPI and uvicorn: pip install '.[serve]' in a clone of Inkblur"
-            ) from None
-        if token_file is None and not is_loopback(host):
-            raise ParameterError(
-                f"{host} can be reached from other machines: give `token_file=`, or listen on "
-                "127.0.0.1"
+        from inkblur.service.application import ServiceSettings, make_application
+        from inkblur.service.limits import RequestLimits, is_loopback
+        from inkblur.service.schemas import PublicTables
+        from inkblur.service.tokens import read_tokens
+    except ImportError as error:
+        if error.name is not None and error.name.startswith("inkblur"):
+            raise
+        raise MissingExtra(
+            "serving needs FastAPI and uvicorn: pip install '.[serve]' in a clone of Inkblur"
+        ) from None
+    if token_file is None and not is_loopback(host):
+        raise ParameterError(
+            f"{host} can be reached from other machines: give --token-file, or listen on 127.0.0.1"
+        )
+    key = os.urandom(KEY_BYTES) if key_file is None else read_key_file(key_file)
+    with _bound(host, port) as sockets:
+        application = make_application(
+            ServiceSettings(
+                keyed_rng(key),
+                uploads or cache_folder() / "uploads" / str(port),
+                ledger,
+                None if token_file is None else read_tokens(token_file),
+                PublicTables(embedding, pool),
+                Limits(budget, person_budget),
+                RequestLimits(),
             )
-        key = os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file)
-        with _bound(host, port) as sockets:
-            application = make_application(
-                ServiceSettings(
-                    keyed_rng(key),
-                    uploads or cache_folder() / "uploads" / str(port),
-                    ledger,
-                    None if token_file is None else read_tokens(token_file),
-                    PublicTables(embedding, pool),
-                    Limits(budget, person_budget),
-                    RequestLimits(max_request * _MEGABYTE, max_upload * _MEGABYTE, queue),
-                )
+        )
+        if prepare:
+            _prepare(embedding)
+        if token_file is not None and not is_loopback(host):
+            talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
+
+        class Announced(uvicorn.Server):
+            """Says where it listens once it does; with --port 0 nobody knew."""
+
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                bound = self.servers[0].sockets[0].getsockname()[1]
+                shown = f"[{host}]" if ":" in host else host
+                talk.print(f"serving on http://{shown}:{bound}/", markup=False)
+
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                breaking = asyncio.create_task(self._break_off())
+                await super().shutdown(sockets)
+                breaking.cancel()
+
+            async def _break_off(self) -> None:
+                """After a second Ctrl-C: since Python 3.12 a server that closes waits for whom
+                it serves, however slowly they send.
+                """
+                while not self.force_exit:
+                    await asyncio.sleep(0.1)
+                for connection in list(self.server_state.connections):
+                    connection.transport.abort()
+
+        server = Announced(
+            uvicorn.Config(
+                application,
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_FINISH_SECONDS,
             )
-            if prepare:
-                _prepare(embedding)
-            if token_file is not None and not is_loopback(host):
-                talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
-
-            class Announced(uvicorn.Server):
-                """Says where it listens once it does; with --port 0 nobody knew."""
-
-                async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                    await super().startup(sockets)
-                    bound = self.servers[0].sockets[0].getsockname()[1]
-                    shown = f"[{host}]" if ":" in host else host
-                    talk.print(f"serving on http://{shown}:{bound}/", markup=False)
-
-                async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-                    breaking = asyncio.create_task(self._break_off())
-                    await super().shutdown(sockets)
-                    breaking.cancel()
-
-                async def _break_off(self) -> None:
-                    """After a second Ctrl-C: since Python 3.12 a server that closes waits for whom
-                    it serves, however slowly they send.
-                    """
-                    while not self.force_exit:
-                        await asyncio.sleep(0.1)
-                    for connection in list(self.server_state.connections):
-                        connection.transport.abort()
-
-            server = Announced(
-                uvicorn.Config(
-                    application,
-                    host=host,
-                    port=port,
-                    log_level="warning",
-                    access_log=False,
-                    server_header=False,
-                    timeout_graceful_shutdown=_FINISH_SECONDS,
-                )
-            )
-            with suppress(KeyboardInterrupt):  # raised again when uvicorn has finished its work
-                server.run(sockets)
-            if not server.started:
-                raise typer.Exit(1)
-        talk.print("stopped: what was accepted was finished or refused")
+        )
+        with suppress(KeyboardInterrupt):  # raised again when uvicorn has finished its work
+            server.run(sockets)
+        if not server.started:
+            raise typer.Exit(1)
+    talk.print("stopped: what was accepted was finished or refused")
 
 
 @contextmanager
@@ -177,8 +174,8 @@ def _bound(host: str, port: int) -> Iterator[list[socket.socket]]:
                     sockets.append(made)
         if not sockets:
             raise ParameterError(
-                f"cannot listen on port {port} of {host} ({refused}): choose another with `port=` "
-                "or `host=`"
+                f"cannot listen on port {port} of {host} ({refused}): choose another --port "
+                "or --host"
             )
         yield sockets
 

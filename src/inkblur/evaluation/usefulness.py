@@ -8,6 +8,7 @@ labels), and both. A release that teaches no more than the public texts alone is
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,11 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.intervals import over_repeated_texts, statistic_over_texts
 from inkblur.evaluation.measures.meaning import Judge, Meaning, meaning_cosines, meaning_kept
-from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
+from inkblur.evaluation.measures.utility import (
+    LabelAnswers,
+    UtilityClassifier,
+    label_answers,
+)
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.results import (
     BOTH,
@@ -34,6 +39,7 @@ from inkblur.pools.pool import Pool
 from inkblur.types import Array
 
 MOST_TEXTS = 20_000  # public texts that are studied and searched for the nearest; evenly spread
+_FOLDS = 5  # of a pool, each judged by the others
 _NO_PUBLIC = "no public texts with these labels were given"
 
 
@@ -165,3 +171,35 @@ def meaning_judged(
             chance=random.mean,
             by_chance="two texts by chance",
         )
+
+
+def what_it_teaches(pool: Pool) -> str:
+    """How well a classifier names the pool's labels when it has studied its other texts."""
+    from sklearn.metrics import f1_score
+
+    rows = random.Random(0).sample(range(len(pool)), min(MOST_TEXTS, len(pool)))
+    texts = [pool.texts[row] for row in rows]
+    labels = [pool.label_names[pool.labels[row]] for row in rows]
+    truth: list[str] = []
+    answers: list[str] = []
+    for fold in range(_FOLDS):
+        rest = [i for i in range(len(rows)) if i % _FOLDS != fold]
+        found = label_answers(
+            [texts[i] for i in rest],
+            [labels[i] for i in rest],
+            texts[fold::_FOLDS],
+            labels[fold::_FOLDS],
+            model=UtilityClassifier.LOGISTIC,
+            seed=0,
+        )
+        truth += found.truth
+        answers += found.answers
+    commonest = max(sorted(set(truth)), key=truth.count)
+    taught = f1_score(truth, answers, average="macro")
+    guessed = f1_score(truth, [commonest] * len(truth), average="macro", zero_division=0)
+    return (
+        f"What the pool itself teaches: macro F1 {taught:.3f} on texts of its "
+        f"own that were left out (logistic regression, {_FOLDS} parts; guessing: {guessed:.3f}). "
+        "A release that is to teach these labels has to beat that, or the public texts alone serve "
+        "better."
+    )

@@ -275,7 +275,7 @@ CATALOGUE: Mapping[str, Entry] = {
         Entry(
             "angular-laplace",
             Metric.NONE,
-            "none; runs only with --accept-no-guarantee",
+            "none; runs only with accept_no_guarantee=true",
             "thesis, Algorithm 1",
             "inkblur.mechanisms.angular:AngularLaplace",
             (
