@@ -46,7 +46,7 @@ def run(work: Context) -> Outcome:
         table = vocabulary(name)
         if size is not None:
             table = table.first(size)
-        loss = tight_loss(CosineRating(table, bigram=BIGRAM), epsilon).loss
+        loss = tight_loss(CosineRating(table, bigram=BIGRAM), epsilon)
         return {"words": len(table), "loss": loss}
 
     for name in ("bundled", "GloVe"):

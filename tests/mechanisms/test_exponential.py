@@ -124,46 +124,40 @@ def test_no_probability_is_zero() -> None:
 
 
 @pytest.mark.parametrize("bigram", [0.0, 0.4])
-@pytest.mark.parametrize("store_bytes", [0, 500, 10_000, 1 << 20])
+@pytest.mark.parametrize("room", [0, 500, 10_000])
 def test_neither_batch_nor_store_shows(
-    store_bytes: int, bigram: float, monkeypatch: pytest.MonkeyPatch
+    room: int, bigram: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same draws token by token, record by record, in one batch, stored or not."""
     embedding = table(200, 20)
     ids = np.random.default_rng(3).permutation(np.tile(np.arange(-1, 200), 6))
-    whole = Exponential(embedding, epsilon=20.0, bigram=bigram, store_bytes=0)
-    wanted = whole.replace(ids, seeded_rng(5))
-    monkeypatch.setattr(exponential, "_COMMON", 3)
-    mechanism = Exponential(embedding, epsilon=20.0, bigram=bigram, store_bytes=store_bytes)
+    monkeypatch.setattr(exponential, "_STORE_BYTES", 0)
+    wanted = Exponential(embedding, epsilon=20.0, bigram=bigram).replace(ids, seeded_rng(5))
+    monkeypatch.setattr(exponential, "_STORE_BYTES", room)
+    mechanism = Exponential(embedding, epsilon=20.0, bigram=bigram)
     stream = seeded_rng(5)
     pieces = [mechanism.replace(part, stream) for part in np.array_split(ids, 137)]
     assert np.array_equal(np.concatenate(pieces), wanted)
     again = mechanism.replace(ids, JoinedRows([seeded_rng(5)], [len(ids)]))
     assert np.array_equal(again, wanted)
-    stores = (mechanism._known, mechanism._common)
-    assert sum(t.nbytes for store in stores for t in store.tables) <= store_bytes
-    stored = [int((store.slots >= 0).sum()) for store in stores]
-    assert stored == {0: [0, 0], 500: [5, 0], 10_000: [104, 2], 1 << 20: [201, 201]}[store_bytes]
+    store = mechanism._known
+    assert store.sums.nbytes + store.order.nbytes <= room
+    assert (store.slots >= 0).sum() == {0: 0, 500: 10, 10_000: 201}[room]
 
 
 def test_batches_may_share_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some fill the stores while others read them."""
-    monkeypatch.setattr(exponential, "_COMMON", 3)
+    """Some fill the store while others read it; the commonest words are stored first."""
     embedding = table(300, 20)
     ids = np.random.default_rng(4).integers(-1, 300, (40, 50))
     alone = [Exponential(embedding, epsilon=20.0).replace(part, seeded_rng(6)) for part in ids]
-    shared = Exponential(embedding, epsilon=20.0, store_bytes=200_000)
+    monkeypatch.setattr(exponential, "_STORE_BYTES", 6000)
+    shared = Exponential(embedding, epsilon=20.0)
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda part: shared.replace(part, seeded_rng(6)), ids))
     assert np.array_equal(together, alone)
-
-
-def test_the_commonest_words_are_stored_first() -> None:
-    mechanism = Exponential(table(100, 20), epsilon=5.0, store_bytes=2 * 24 * 20)
-    mechanism.replace(np.concatenate([np.arange(100), np.full(50, 42)]), seeded_rng(2))
-    held = np.flatnonzero(mechanism._known.slots >= 0)
-    assert 42 in held
-    assert len(held) == 20
+    common = Exponential(embedding, epsilon=20.0)
+    common.replace(np.concatenate([np.arange(300), np.full(50, 42)]), seeded_rng(2))
+    assert 42 in np.flatnonzero(common._known.slots >= 0)
 
 
 def test_no_tokens() -> None:

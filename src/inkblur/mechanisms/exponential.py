@@ -9,7 +9,6 @@ outputs possible from one word and impossible from another (SynTF, sections 3.3 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
@@ -42,10 +41,8 @@ from inkblur.types import NULL_ID, Array, Bounding, Ids, Metric, choose, positiv
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight
-_SEARCHES = 1 << 14  # draws on stored sums that one thread takes at a time
-_RARE = 4096  # draws whose blocks of ratings are held at a time: they stay in the cache
-_STORE_BYTES = 512 << 20
-_COMMON = 512  # draws after which all sums of a word pay for themselves
+_PIECE = 4096  # draws whose blocks of ratings are held at a time: they stay in the cache
+_STORE_BYTES = 256 << 20  # for the sums of blocks, by word
 ROUNDING_INCLUDED = "epsilon includes the rounding of 64-bit arithmetic and of the random numbers"
 
 
@@ -75,7 +72,6 @@ class Exponential(DiscreteMechanism):
         bigram: float = 0.0,
         bounding: str | Bounding = Bounding.CLIP,
         rating: Rating | None = None,
-        store_bytes: int = _STORE_BYTES,
     ) -> None:
         super().__init__(embedding)
         self.epsilon = positive(epsilon, "epsilon")
@@ -93,29 +89,18 @@ class Exponential(DiscreteMechanism):
             if rating is not None
             else CosineRating(embedding, bigram=bigram, bounding=chosen)
         )
-        blocks = blocks_in(len(embedding))
         # Uniforms that choose the block (the last may be a single word); one block needs none.
-        self._first = digits(self.kappa, len(embedding)) if blocks > 1 else 0
+        several = blocks_in(len(embedding)) > 1
+        self._first = digits(self.kappa, len(embedding)) if several else 0
         self.width = self._first + digits(self.kappa, BLOCK)  # uniforms a draw
-        self._store_bytes = store_bytes
-        self._forget()
-
-    def _forget(self) -> None:
-        """Begin with no words known and none counted."""
-        words, blocks = len(self.embedding), blocks_in(len(self.embedding))
-        # Half for the sums of blocks of many words, half for all weights of the commonest.
-        self._known = _StoredSums(self._store_bytes // 2, words, blocks, np.int32)
-        self._common = _StoredSums(self._store_bytes // 2, words, blocks * BLOCK, np.uint8)
-        self._drawn = np.zeros(words + 1, dtype=np.int64)  # draws by word so far
+        self._known = _StoredSums(len(embedding))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was drawn so far: the words of true texts stay in memory."""
-        kept = ("_known", "_common", "_drawn")
-        return {name: value for name, value in self.__dict__.items() if name not in kept}
+        return {**self.__dict__, "_known": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._forget()
+        self.__dict__.update(state, _known=_StoredSums(len(state["embedding"])))
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -184,39 +169,33 @@ class Exponential(DiscreteMechanism):
         out = np.empty(len(ids), dtype=np.int64)
         slots = self._known.slots[ids]
         known, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
-        out[known] = _located(self._known.tables, slots[known], where[known], pool)
+        out[known] = locate(self._known.sums, self._known.order, slots[known], where[known])
         words, which, counts = np.unique(ids[missing], return_inverse=True, return_counts=True)
         commonest = np.argsort(-counts, kind="stable")  # they are stored first
         place = np.argsort(commonest)[which]
-        start = 0
-        for part, ratings in self._rows(words[commonest]):
+        step = max(1, _BLOCK_BYTES // (8 * self.rating.size))  # words whose ratings are held
+        for start in range(0, len(words), step):
+            part = words[commonest[start : start + step]]
+            ratings = self.rating.block(part, slice(0, self.rating.size))
             intervals = pool.map(lambda row: block_sums(row, self.kappa), ratings)
             sums, order = (np.stack(column) for column in zip(*intervals, strict=True))
             self._known.put(part, sums, order)
             here = np.flatnonzero((place >= start) & (place < start + len(part)))
             out[missing[here]] = locate(sums, order, place[here] - start, where[missing[here]])
-            start += len(part)
         return out
 
     def _draw_words(self, ids: Ids, blocks: Ids, where: Array, pool: ThreadPoolExecutor) -> Ids:
         """A word of its block for each id. Draws from one block share a product of matrices."""
-        self._keep_common(ids, pool)
         out = blocks * BLOCK
-        slots = self._common.slots[ids].astype(np.int64)
-        common, rare = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
-        sums, order = self._common.tables
-        rows = slots[common] * blocks_in(self.rating.size) + blocks[common]
-        intervals = sums.reshape(-1, BLOCK), order.reshape(-1, BLOCK)
-        out[common] += _located(intervals, rows, where[common], pool)
-        rare = rare[np.argsort(blocks[rare], kind="stable")]
+        by_block = np.argsort(blocks, kind="stable")
 
         def answer(start: int) -> None:
-            tokens = rare[start : start + _RARE]
+            tokens = by_block[start : start + _PIECE]
             intervals = word_sums(self._block_ratings(ids[tokens], blocks[tokens]), self.kappa)
             out[tokens] += locate(*intervals, np.arange(len(tokens)), where[tokens])
 
         with one_thread():
-            list(pool.map(answer, range(0, len(rare), _RARE)))
+            list(pool.map(answer, range(0, len(out), _PIECE)))
         return out
 
     def _block_ratings(self, ids: Ids, blocks: Ids) -> Array:
@@ -231,69 +210,28 @@ class Exponential(DiscreteMechanism):
             )
         return ratings
 
-    def _keep_common(self, ids: Ids, pool: ThreadPoolExecutor) -> None:
-        """Count these draws; words drawn often enough get all of their sums stored."""
-        np.add.at(self._drawn, ids, 1)
-        often = (self._drawn[ids] >= _COMMON) & (self._common.slots[ids] < 0)
-        words = np.unique(ids[often])
-        words = words[np.argsort(-self._drawn[words], kind="stable")][: self._common.room]
-
-        def intervals(ratings: Array) -> tuple[Array, NDArray[np.uint8]]:
-            row = np.full(self._common.tables[0].shape[1], -1.0)
-            row[: len(ratings)] = ratings
-            sums, order = word_sums(row.reshape(-1, BLOCK), self.kappa)
-            return sums.reshape(1, -1), order.reshape(1, -1)
-
-        for part, ratings in self._rows(words):
-            for word, made in zip(part, pool.map(intervals, ratings), strict=True):
-                self._common.put(word[None], *made)
-
-    def _rows(self, words: Ids) -> Iterator[tuple[Ids, Array]]:
-        """Some of the words at a time, with their ratings of the whole vocabulary."""
-        step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
-        for start in range(0, len(words), step):
-            part = words[start : start + step]
-            yield part, self.rating.block(part, slice(0, self.rating.size))
-
-
-def _located(
-    intervals: tuple[Array, NDArray[np.integer]],
-    rows: NDArray[np.integer],
-    where: Array,
-    pool: ThreadPoolExecutor,
-) -> Ids:
-    """`locate` by several threads: a long binary search waits for memory most of the time."""
-    out = np.empty(len(rows), dtype=np.int64)
-
-    def part(start: int) -> None:
-        some = slice(start, start + _SEARCHES)
-        out[some] = locate(*intervals, rows[some], where[some])
-
-    list(pool.map(part, range(0, len(rows), _SEARCHES)))
-    return out
-
 
 class _StoredSums:
-    """Cumulative sums by word, as rows of two tables, within a limit in bytes.
+    """Cumulative sums of blocks by word, within a limit in bytes.
 
     Rows are added and never replaced, so that other batches may read meanwhile: a row is written
     before its number is shown. The sums of words that find no room are computed each time.
     """
 
-    def __init__(self, limit: int, words: int, steps: int, labels: type[np.integer]) -> None:
-        rows = min(words + 1, limit // (steps * (8 + np.dtype(labels).itemsize)))
+    def __init__(self, words: int) -> None:
+        blocks = blocks_in(words)
+        rows = min(words + 1, _STORE_BYTES // (12 * blocks))
         # Memory that is not written to is not taken.
-        self.tables = np.empty((rows, steps)), np.empty((rows, steps), dtype=labels)
+        self.sums, self.order = np.empty((rows, blocks)), np.empty((rows, blocks), dtype=np.int32)
         self.slots = np.full(words + 1, -1, dtype=np.int32)  # row by id; last, the null word's
-        self.room = rows
+        self._used = 0
         self._lock = threading.Lock()
 
-    def put(self, words: Ids, sums: Array, order: NDArray[np.integer]) -> None:
+    def put(self, words: Ids, sums: Array, order: NDArray[np.int32]) -> None:
         """Add the first of these words' sums, as many as there is room for."""
         with self._lock:
-            new = np.flatnonzero(self.slots[words] < 0)[: self.room]
-            first = len(self.tables[0]) - self.room
-            rows = slice(first, first + len(new))
-            self.tables[0][rows], self.tables[1][rows] = sums[new], order[new]
-            self.slots[words[new]] = np.arange(rows.start, rows.stop)
-            self.room -= len(new)
+            first = self._used
+            new = np.flatnonzero(self.slots[words] < 0)[: len(self.sums) - first]
+            self._used += len(new)
+            self.sums[first : self._used], self.order[first : self._used] = sums[new], order[new]
+            self.slots[words[new]] = np.arange(first, self._used)

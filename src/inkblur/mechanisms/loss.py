@@ -19,7 +19,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,56 +62,35 @@ def improved_bound(epsilon: float, size: int) -> float:
     return epsilon + log_eta
 
 
-@dataclass(frozen=True, slots=True)
-class TightLoss:
-    """The loss of one draw, and where it occurs: `output` from `likely` against from `unlikely`."""
-
-    loss: float  # natural logarithm, in (0, epsilon]
-    output: int
-    likely: int  # ids; NULL_ID for the null word
-    unlikely: int
-
-
-def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
-    """Eq. 1 for this rating and epsilon, computed now."""
+def tight_loss(rating: Rating, epsilon: float) -> float:
+    """Eq. 1 for this rating and epsilon, computed now: in (0, epsilon]."""
     kappa = epsilon / (2 * SENSITIVITY)
-    notice = _Notice(rating)
+    notice = _notice(rating)
     log_z = _normalizers(rating, kappa, notice)
     highest, lowest = _extremes(rating, kappa, log_z, notice)
-    output = int(np.argmax(highest - lowest))
-    everything = np.arange(NULL_ID, rating.size)
-    column = _column(rating, everything, output, kappa) - log_z[everything]
-    return TightLoss(
-        loss=float(highest[output] - lowest[output]),
-        output=output,
-        likely=int(everything[np.argmax(column)]),
-        unlikely=int(everything[np.argmin(column)]),
-    )
+    return float((highest - lowest).max())
 
 
-class _Notice:
+def _notice(rating: Rating) -> Callable[[], None]:
     """Says how far a long computation is: a large vocabulary takes the better part of an hour."""
+    blocks, began = 2 * len(list(_pairs(rating))), time.monotonic()
+    done, due = 0, began + _QUIET
 
-    def __init__(self, rating: Rating) -> None:
-        self._words, self._blocks = rating.size, 2 * len(list(_pairs(rating)))
-        self._done, self._began = 0, time.monotonic()
-        self._next = self._began + _QUIET
-
-    def __call__(self) -> None:
-        """Another block is done."""
-        self._done += 1
+    def another_block() -> None:
+        nonlocal done, due
+        done += 1
         now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + _EVERY
-        left = (now - self._began) * (self._blocks / self._done - 1)
-        _log.warning(
-            "working out the privacy loss over all pairs of %s words: %d %% done, about %d min "
-            "left; it is kept for the next time",
-            f"{self._words:,}",
-            100 * self._done // self._blocks,
-            -(-left // 60),
-        )
+        if now >= due:
+            due = now + _EVERY
+            _log.warning(
+                "working out the privacy loss over all pairs of %s words: %d %% done, about %d min "
+                "left; it is kept for the next time",
+                f"{rating.size:,}",
+                100 * done // blocks,
+                -(-(now - began) * (blocks / done - 1) // 60),
+            )
+
+    return another_block
 
 
 def _normalizers(rating: Rating, kappa: float, notice: Callable[[], None]) -> Array:
@@ -167,12 +145,6 @@ def _extremes(
     return highest, lowest
 
 
-def _column(rating: Rating, rows: Ids, output: int, kappa: float) -> Array:
-    only = slice(output, output + 1)
-    parts = [rating.block(rows[s : s + _BLOCK], only)[:, 0] for s in range(0, len(rows), _BLOCK)]
-    return kappa * np.concatenate(parts)
-
-
 def _pairs(rating: Rating) -> Iterator[tuple[slice, slice]]:
     """Blocks that cover the table, one half of it where the other is its mirror image."""
     starts = range(0, rating.size, _BLOCK)
@@ -205,12 +177,12 @@ def remembered_loss(
     Small vocabularies are computed each time: that is faster than a file.
     """
     if rating.size < _SMALL:
-        return tight_loss(rating, epsilon).loss
+        return tight_loss(rating, epsilon)
     key = f"tight {_VERSION} {epsilon!r} {rating.spec} {embedding}"
     folder = cache_folder() if folder is None else folder
     known = kept_value(folder, key)
     if isinstance(known, float) and 0 <= known <= improved_bound(epsilon, rating.size) + 1e-6:
         return known
-    loss = tight_loss(rating, epsilon).loss
+    loss = tight_loss(rating, epsilon)
     keep_value(folder, key, loss)
     return loss
