@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError
 from inkblur.mechanisms.rating import (
     CosineRating,
     Spelling,
@@ -63,16 +62,6 @@ def test_a_pair_has_one_rating_whatever_the_block(bounding: Bounding) -> None:
     assert np.array_equal(whole[1:], whole[1:].T)  # symmetric, exactly
 
 
-def test_unrounded_products_do_depend_on_the_block() -> None:
-    """Why directions are rounded: without it the same pair has several cosines."""
-    vectors = np.random.default_rng(0).standard_normal((300, 300))
-    whole = vectors @ vectors.T
-    assert any(
-        not np.array_equal(vectors[[i]] @ vectors[: i + 3].T, whole[[i], : i + 3])
-        for i in range(0, 300, 7)
-    )
-
-
 @pytest.mark.parametrize("bounding", list(Bounding))
 @pytest.mark.parametrize("bigram", [0.0, 0.4, 1.0])
 def test_ratings_and_their_sensitivity_stay_within_one(bounding: Bounding, bigram: float) -> None:
@@ -81,27 +70,6 @@ def test_ratings_and_their_sensitivity_stay_within_one(bounding: Bounding, bigra
     assert values.min() >= 0
     assert values.max() <= 1
     assert sensitivity(rating) <= 1
-
-
-def test_clip_attains_sensitivity_one_where_words_point_apart() -> None:
-    assert sensitivity(CosineRating(table())) == pytest.approx(1, abs=1e-7)
-
-
-def test_a_vector_of_length_zero_rates_everything_alike() -> None:
-    embedding = Embedding(["a", "b", "zero"], [[1, 0], [0, 1], [0, 0]], name="toy")
-    rating = CosineRating(embedding)
-    assert rating.block(np.array([2]), slice(0, 3)).tolist() == [[0, 0, 0]]
-
-
-@pytest.mark.parametrize("bigram", [-0.1, 1.1, float("nan")])
-def test_the_bigram_factor_has_a_range(bigram: float) -> None:
-    with pytest.raises(ParameterError, match="between 0 and 1"):
-        CosineRating(table(3), bigram=bigram)
-
-
-def test_unknown_bounding() -> None:
-    with pytest.raises(ParameterError, match="clip, rescale"):
-        CosineRating(table(3), bounding="squash")
 
 
 words = st.text(alphabet="abn", max_size=7)
@@ -115,8 +83,3 @@ def test_overlap_is_dice_over_multisets(vocabulary: list[str]) -> None:
             a, b = letter_pairs(left), letter_pairs(right)
             shared = sum(min(a.count(p), b.count(p)) for p in set(a))
             assert got[i, j] == (2 * shared / (len(a) + len(b)) if a or b else 0)
-
-
-def test_the_null_word_shares_no_letters() -> None:
-    spelling = Spelling(["a", "night"])
-    assert spelling.overlap(np.array([NULL_ID, 0]), slice(0, 2)).tolist() == [[0, 0], [1, 0]]

@@ -17,7 +17,6 @@ import inkblur
 from inkblur import Privatizer
 from inkblur.errors import MissingExtra
 from inkblur.mechanisms.nearest.canonical import exhaustive
-from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.engine import Engine, gpu_available
 from inkblur.types import Record
@@ -89,12 +88,6 @@ def test_fused_steps_equal_the_plain_ones(
     np.testing.assert_array_equal(fast.nearest(queries), exhaustive(vectors, queries))
 
 
-def test_fused_steps_are_exact_in_small_batches(kernels: ModuleType, rng: Rng) -> None:
-    vectors = rng.normal(size=(500, 40)).astype(np.float32)
-    queries = around(rng, vectors, 300, 5.0)
-    same(fused(kernels, batch=130), vectors, queries)
-
-
 def test_lists_that_overflow_are_searched_in_halves(
     monkeypatch: pytest.MonkeyPatch,
     rng: Rng,
@@ -124,17 +117,6 @@ def test_the_margin_holds_and_is_used(rng: Rng) -> None:
     assert bool((top <= score - words.shortest[used] + error + room).all())
     assert bool((top >= score - words.longest[used] - error - room).all())
     assert int(batch.pairs[0]) < 100 * words.panels / 4
-
-
-def test_it_agrees_with_the_processor(rng: Rng) -> None:
-    vectors = (rng.normal(size=(5000, 100)) * rng.gamma(9, size=(5000, 1))).astype(np.float32)
-    queries = around(rng, vectors, 400, 60.0)
-    others: list[Any] = [Reference()] + ([native.NativeScan()] if native.built() else [])
-    engine = gpu.Gpu(device=HERE, batch=256)
-    engine.put(vectors)
-    for other in others:
-        other.put(vectors)
-        np.testing.assert_array_equal(engine.nearest(queries), other.nearest(queries))
 
 
 @pytest.mark.parametrize("law", [inkblur.Laplace, inkblur.ComponentLaplace, inkblur.Mahalanobis])
@@ -174,11 +156,6 @@ def test_a_bad_query_is_named_by_its_place_in_the_whole(rng: Rng) -> None:
         engine.nearest(queries)
     queries[27, 1] = 0.0  # the batches that the error left in flight are in nobody's way
     np.testing.assert_array_equal(engine.nearest(queries), exhaustive(vectors, queries))
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="batch is 0"):
-        gpu.Gpu(device="cpu", batch=0)
 
 
 def test_where_it_cannot_run_the_error_names_the_extra() -> None:
