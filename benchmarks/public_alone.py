@@ -23,7 +23,7 @@ from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 
 import inkblur
-from inkblur.evaluation import among, fingerprints, releaser
+from inkblur.evaluation import releaser, words_of
 from reproduction.corpora import Corpus, disaster_tweets, sms_spam
 
 SEEDS = (1, 2, 3)
@@ -66,8 +66,10 @@ def parts(corpus: Corpus, seed: int) -> list[Labeled]:
     for rows in np.split(order, [round(part * len(corpus)) for part in PARTS]):
         part = corpus.rows(rows.tolist())
         if found:  # releases refuse those: what was learned from a text cannot protect it
-            fresh = ~among(part.texts, fingerprints(found[0][0]))
-            part = part.rows(np.flatnonzero(fresh).tolist())
+            public = {tuple(words_of(text)) for text in found[0][0]}
+            part = part.rows(
+                [row for row, text in enumerate(part.texts) if tuple(words_of(text)) not in public]
+            )
         found.append((part.texts, part.labels or ()))
     return found
 

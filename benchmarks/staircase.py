@@ -21,7 +21,7 @@ import numpy as np
 
 import inkblur
 from benchmarks.peak_memory import peak_of
-from inkblur.evaluation import Ids
+from reproduction.arrays import Ids
 
 _DRAWS = 2_000_000
 _LINE = 50  # words a line of the file

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inkblur import InkblurError, InputError, ParameterError
-from inkblur.evaluation import require_matplotlib
 from reproduction.experiments import EXPERIMENTS
+from reproduction.figures import require_matplotlib
 from reproduction.page import DOCUMENT, shown_verdict, summary, write_reproduction
 from reproduction.runner import held_records, reproduce
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from inkblur import InputError, OutputError
+from inkblur import InkblurError, InputError
 
 
 class Checkpoint:
@@ -35,7 +35,7 @@ class Checkpoint:
                 file.write_text(_line(run), encoding="utf-8")
                 return
         except OSError as error:
-            raise OutputError(f"cannot write {file}: {error.strerror}") from None
+            raise InkblurError(f"cannot write {file}: {error.strerror}") from None
         try:
             first, *self.rows = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
         except ValueError:
@@ -55,8 +55,16 @@ class Checkpoint:
             with self.file.open("a", encoding="utf-8") as stream:
                 stream.write(_line(row))
         except OSError as error:
-            raise OutputError(f"cannot write {self.file}: {error.strerror}") from None
+            raise InkblurError(f"cannot write {self.file}: {error.strerror}") from None
         self.rows.append(row)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that appears complete or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def _line(body: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from inkblur import InputError, ParameterError
-from inkblur.evaluation import Ids
+from reproduction.arrays import Ids
 
 VARIABLE = "INKBLUR_DATA"
 

@@ -9,14 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inkblur import ParameterError, seeded_rng
-from inkblur.evaluation import (
-    Array,
-    Interval,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-    percentile_interval,
-    resample_rows,
-)
+from inkblur.evaluation import Interval, clopper_pearson, percentile_interval, resample_rows
+from reproduction.arrays import Array
 
 CONFIDENCE = 0.95
 _RESAMPLES = 2_000
@@ -67,12 +61,7 @@ class Estimate:
         >>> round(Estimate.of_share(0, 10).high, 3)
         0.308
         """
-        tail = (1.0 - CONFIDENCE) / 2
-        return cls(
-            hits / trials,
-            float(clopper_pearson_lower(hits, trials, tail)),
-            float(clopper_pearson_upper(hits, trials, tail)),
-        )
+        return cls(hits / trials, *clopper_pearson(hits, trials, CONFIDENCE))
 
     @classmethod
     def of_correlation(cls, correlation: float, pairs: int) -> Estimate:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from inkblur import Embedding, InputError
-from inkblur.evaluation import NULL_ID
+from reproduction.arrays import NULL_ID
 
 _END_OF_LINE = "</s>"  # fastText counts the end of a text as a word
 _DIMENSION = 100  # fastText's own, where no vectors are given

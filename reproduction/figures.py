@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inkblur.evaluation import COLORS, MARKERS, rendered, require_matplotlib
+from inkblur import ParameterError
 from reproduction.result import Drawing, Outcome, Reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MARKERS = "osD^vP*X"
+# Okabe and Ito's colors, which people can tell apart whatever their color vision.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MOST_TICKS = 12  # on a logarithmic axis; beyond that round numbers serve
 
 
@@ -39,6 +43,14 @@ class _Spot:
     paper: float | None
 
 
+def require_matplotlib() -> None:
+    """Fail now, and not after the measuring, where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ParameterError("plots need matplotlib: pip install '.[plots]'") from None
+
+
 def plots(experiment: str, outcome: Outcome) -> tuple[Plot, ...]:
     """Every drawing of an experiment as SVG."""
     stem = experiment.replace("/", "-")
@@ -55,6 +67,7 @@ def plots(experiment: str, outcome: Outcome) -> tuple[Plot, ...]:
 
 def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
     require_matplotlib()
+    import matplotlib
     from matplotlib.figure import Figure
 
     mine = [reading for reading in readings if reading.table == drawing.table]
@@ -82,8 +95,11 @@ def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
             frameon=False,
             fontsize=9 if len(entries) <= 8 else 7,
         )
-    text = rendered(figure, "svg").decode("utf-8")
-    return text[text.index("<svg") :]
+    text = io.StringIO()
+    # Otherwise it carries the date and random names, and differs on every run; letters as text.
+    with matplotlib.rc_context({"svg.hashsalt": "inkblur", "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading], lines: Sequence[str]) -> None:

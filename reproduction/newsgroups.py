@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur.evaluation import DONT_KNOW, Dataset, Names, make_dataset
+from inkblur.evaluation import Dataset, Names, make_dataset
 from reproduction.corpora import Corpus, Split, newsgroups, posting_body, posting_from
 
 SCENARIOS = ("top-5", "top-10", "top-5-multi", "top-10-multi")  # Table 1, "Any" and "Multi"
@@ -64,7 +64,7 @@ def suspects(data: Dataset, scenario: str) -> list[int]:
     for author, label in zip(data.train.authors.tolist(), data.train.labels, strict=True):
         groups[author].add(label)
     least = 1 + scenario.endswith("multi")
-    tested = set(data.test.authors.tolist()) - {DONT_KNOW}
+    tested = set(data.test.authors.tolist()) - {-1}  # nobody
     known = [author for author in texts if author in tested and len(groups[author]) >= least]
     ranked = sorted(known, key=lambda author: (-texts[author], author))
     return sorted(ranked[: int(scenario.split("-")[1])])

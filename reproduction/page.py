@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from inkblur.evaluation import write_atomically
+from reproduction.checkpoint import write_whole
 from reproduction.datasets import SOURCES
 from reproduction.estimate import Estimate
 from reproduction.experiments import EXPERIMENTS
@@ -25,7 +25,7 @@ def write_reproduction(records: Sequence[ExperimentRecord], folder: Path) -> tup
     files = {DOCUMENT: reproduction_document(records, drawn)}
     files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for of in drawn for plot in of}
     for name, text in files.items():
-        write_atomically(folder / name, text)
+        write_whole(folder / name, text)
     return tuple(folder / name for name in files)
 
 

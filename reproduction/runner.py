@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from inkblur import InputError, ParameterError
-from inkblur.evaluation import write_atomically
+from reproduction.checkpoint import write_whole
 from reproduction.context import Context
 from reproduction.datasets import Datasets
 from reproduction.experiments import EXPERIMENTS, chosen
@@ -78,7 +78,7 @@ def reproduce(
             replace(outcome, notes=(*outcome.notes, *datasets.notes, *[ALL_DATA] * whole)),
         )
         body = json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n"
-        write_atomically(record_file(folder, experiment.name), body)
+        write_whole(record_file(folder, experiment.name), body)
         records.append(record)
     return tuple(records)
 

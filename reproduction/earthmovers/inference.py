@@ -8,12 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
-from inkblur.evaluation import (
-    NULL_ID,
-    Koppel,
-    content_words,
-    known_id,
-)
+from inkblur.evaluation import Koppel, content_words, known_id
+from reproduction.arrays import NULL_ID
 from reproduction.context import Context
 from reproduction.earthmovers.findings import (
     EQUAL_NOISE,

@@ -9,7 +9,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from inkblur import Embedding
-from inkblur.evaluation import NULL_ID, Array, earth_movers, known_id
+from inkblur.evaluation import earth_movers, known_id
+from reproduction.arrays import NULL_ID, Array
 
 READ = 60  # words of a document that take part: exact transport grows with their cube
 NEIGHBORS = 5  # for the topic (section 6)

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from inkblur import Embedding, ParameterError
-from inkblur.evaluation import NULL_ID, TokenClass, content_words, known_id, tokenize
+from inkblur.evaluation import content_words, known_id, tokenize
+from reproduction.arrays import NULL_ID
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.newsgroups import stripped
@@ -56,7 +57,7 @@ def plain_words(embedding: Embedding, most: int = LARGEST) -> Embedding:
     kept = [
         word
         for word in embedding.words[:most]
-        if [token.kind for token in tokenize(word)] == [TokenClass.WORD]
+        if [token.kind.value for token in tokenize(word)] == ["word"]
     ]
     return embedding.restricted(kept, origin=f"{len(kept)} commonest plain words")
 

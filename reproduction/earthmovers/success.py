@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation import Array, percentile_interval
+from inkblur.evaluation import percentile_interval
+from reproduction.arrays import Array
 from reproduction.estimate import Estimate
 
 LOWEST = "10"  # the paper's lowest epsilon, as a key of the runs

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
-from inkblur.evaluation import NULL_ID, known_id
+from inkblur.evaluation import known_id
+from reproduction.arrays import NULL_ID
 from reproduction.context import Context
 from reproduction.earthmovers.published import NORMS
 from reproduction.earthmovers.sampled_documents import LENGTHS, Documents, plain_words

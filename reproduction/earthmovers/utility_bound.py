@@ -13,15 +13,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import gammainc
 
 from inkblur import Laplace, Rng
-from inkblur.evaluation import (
-    Array,
-    clopper_pearson_upper,
-    earth_movers,
-    euclidean_costs,
-)
+from inkblur.evaluation import clopper_pearson, earth_movers
+from reproduction.arrays import Array
 from reproduction.context import Context
 from reproduction.earthmovers.bag_utility import chance_within
 from reproduction.earthmovers.sampled_documents import plain_words, shortened
@@ -121,7 +118,7 @@ def contradicted(hits: int, draws: int, bound: float) -> bool:
     >>> contradicted(0, 1000, 0.1), contradicted(90, 1000, 0.1)
     (True, False)
     """
-    return bool(clopper_pearson_upper(hits, draws, _DOUBT / 2) < bound)
+    return clopper_pearson(hits, draws, 1 - _DOUBT)[1] < bound
 
 
 def _edge(work: Context, n: int, size: int, draws: int) -> int:
@@ -163,7 +160,7 @@ def _words(work: Context, n: int, size: int, epsilon: float) -> dict[str, list[f
         noisy = mechanism.noise.around(true, work.rng("noise", *names))
         words = table.vectors[mechanism.replace(ids, work.rng("words", *names))]
         for kind, other in (("vectors", noisy), ("words", words)):
-            value = earth_movers(euclidean_costs(true, np.asarray(other, np.float64)))
+            value = earth_movers(cdist(true, np.asarray(other, np.float64)))
             out[kind].append(round(value, 6))
     return out
 

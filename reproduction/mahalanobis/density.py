@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from inkblur import Embedding
-from inkblur.evaluation import Array, known_id, tokenize
+from inkblur.evaluation import known_id, tokenize
+from reproduction.arrays import Array
 from reproduction.context import Context
 from reproduction.datasets import collection_words
 from reproduction.estimate import Estimate

@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 
 from inkblur import ReleaseSpec, Rng
-from inkblur.evaluation import (
-    NULL_ID,
-    Array,
-    percentile_interval,
-    privacy_statistics,
-    resample_rows,
-)
+from inkblur.evaluation import percentile_interval, privacy_statistics, resample_rows
+from reproduction.arrays import NULL_ID, Array
 from reproduction.context import Context
 from reproduction.estimate import Estimate, weakest
 from reproduction.mahalanobis.measures import mixed, percentile, spread

@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from inkblur.evaluation import Array, Engine
+from inkblur import Laplace
+from reproduction.arrays import Array
 from reproduction.context import Context
 from reproduction.estimate import Estimate
 from reproduction.mahalanobis.published import EPSILONS, printed
@@ -110,8 +111,8 @@ class _RescalingStudy:
         self.vocabulary = CollectionVocabulary(work, "glove")
 
     @cached_property
-    def engine(self) -> Engine:
-        return Engine(self.vocabulary.table)
+    def mechanism(self) -> Laplace:
+        return Laplace(self.vocabulary.table, epsilon=1.0)
 
     @cached_property
     def centers(self) -> Array:
@@ -143,11 +144,11 @@ class _RescalingStudy:
     def curve(self, lam: float, shape: int | None) -> dict[str, float]:
         """The same noise for every epsilon, divided by it: differences show the epsilon alone."""
         centers = np.repeat(self.centers, self.runs, axis=0)
-        own = self.engine.nearest(centers)
+        own = self.mechanism.engine.nearest(centers)
         noise = self.noise(lam, shape, self.runs, "curve")
         return {
             f"{epsilon:.4g}": 100
-            * float((self.engine.nearest(centers + noise / epsilon) == own).mean())
+            * float((self.mechanism.engine.nearest(centers + noise / epsilon) == own).mean())
             for epsilon in _TRIED
         }
 
@@ -161,7 +162,7 @@ class _RescalingStudy:
             parts = np.array_split(noisy.astype(np.float32), 20)
             out = np.concatenate([(part @ unit.T).argmax(axis=1) for part in parts])
         else:
-            out = self.engine.nearest(noisy)
+            out = self.mechanism.engine.nearest(noisy)
         return [len(set(row)) for row in out.reshape(self.words, runs).tolist()]
 
 

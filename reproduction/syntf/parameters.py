@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 
 from inkblur import ReleaseSpec
-from inkblur.evaluation import Array
+from reproduction.arrays import Array
 from reproduction.context import Context, StepJob
 from reproduction.estimate import CONFIDENCE, Estimate, weakest
 from reproduction.newsgroups import SCENARIOS

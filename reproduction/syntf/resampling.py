@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from inkblur import Rng
-from inkblur.evaluation import Array, resample_counts
+from inkblur.evaluation import resample_rows
+from reproduction.arrays import Array
 
 NONE = "-"  # an answer that is no class of the truth, or no answer
 RESAMPLES = 2_000
@@ -89,8 +90,9 @@ class Resamples:
     def _drawn(self, postings: str, count: int) -> Array:
         """How often each posting was drawn, (resamples, postings)."""
         if postings not in self._weights:
-            times = resample_counts(self._count, count, self._rng.child(postings))
-            self._weights[postings] = times.astype(np.float32)
+            rows = resample_rows(self._count, count, self._rng.child(postings))
+            times = [np.bincount(row, minlength=count) for row in rows]
+            self._weights[postings] = np.array(times, np.float32)
         return self._weights[postings]
 
 

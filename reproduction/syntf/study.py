@@ -16,11 +16,8 @@ import numpy as np
 
 from inkblur import Embedding, ReleaseSpec, Vectorizer
 from inkblur.evaluation import (
-    DONT_KNOW,
     AuthorClassifier,
     Dataset,
-    Ids,
-    LabelAnswers,
     VectorReleaser,
     WritePrintsFeatures,
     label_answers,
@@ -30,6 +27,7 @@ from inkblur.evaluation import (
     reverse_vectorized,
     words_of,
 )
+from reproduction.arrays import Ids
 from reproduction.context import Context, with_names
 from reproduction.newsgroups import SCENARIOS, suspects
 from reproduction.syntf.resampling import RunScores, lettered
@@ -250,7 +248,7 @@ class PostingsStudy:
             },
         }
 
-    def _analyst(self, counts: csr_matrix, model: str) -> LabelAnswers:
+    def _analyst(self, counts: csr_matrix, model: str) -> Any:
         parts, labels = {}, {}
         for part in ("train", "test"):
             parts[part] = counts[self._located(part, self.analyzed[part])]
@@ -282,7 +280,7 @@ class PostingsStudy:
         found = {}
         for model in MODELS:
             learned = make_classifier(AuthorClassifier(model))
-            answers = np.full(len(read["test"]), DONT_KNOW)
+            answers = np.full(len(read["test"]), -1)  # nobody
             answers[asked] = learned.fit(studied, authors["train"][known]).predict(unknown)
             found[model] = answers.tolist()
         return authors["test"].tolist(), found

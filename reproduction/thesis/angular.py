@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from inkblur import Embedding, ReleaseSpec, Unreachable
-from inkblur.evaluation import NULL_ID, Array, Ids, calibrate, privacy_statistics
+from inkblur.evaluation import calibrate, privacy_statistics
+from reproduction.arrays import NULL_ID, Array, Ids
 from reproduction.context import Context
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inkblur.evaluation import Array
+from reproduction.arrays import Array
 from reproduction.context import Context
 from reproduction.result import Claim, Drawing, Outcome, Reading
 from reproduction.thesis import relative_change

@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from inkblur import Embedding, Rng
-from inkblur.evaluation import (
-    NULL_ID,
-    Array,
-    earth_movers,
-    euclidean_costs,
-    percentile_interval,
-    resample_rows,
-    words_of,
-)
+from inkblur.evaluation import earth_movers, percentile_interval, resample_rows, words_of
+from reproduction.arrays import NULL_ID, Array
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate
@@ -110,7 +104,7 @@ def word_movers(left: str, right: str, embedding: Embedding) -> float | None:
             return None
         sides.append((embedding.centers(rows), counts))
     (x, from_x), (y, from_y) = sides
-    return earth_movers(euclidean_costs(x, y), left=from_x, right=from_y)
+    return earth_movers(cdist(x, y), left=from_x, right=from_y)
 
 
 def _spots(work: Context, form: str, kind: str) -> Spots:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation import Array, Released
+from inkblur.evaluation import Released
+from reproduction.arrays import Array
 from reproduction.estimate import Estimate
 from reproduction.result import Reading, Where
 

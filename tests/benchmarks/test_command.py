@@ -8,15 +8,14 @@ import pytest
 from benchmarks import __main__ as speed
 from benchmarks.peak_memory import peak_of
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation import Device
 from inkblur.mechanisms.nearest.canonical import Float64s, exhaustive
 from inkblur.types import Ids
 
 
 def test_every_search_finds_the_nearest_word(toy: Embedding) -> None:
     queries = speed.noisy(toy.vectors, 5.0, 300, np.random.default_rng(4))
-    found = speed.searches(toy, Device.CPU, 1)
-    assert list(found)[:3] == [speed.BASELINE, speed.REFERENCE, speed.ENGINE]
+    found = speed.searches(toy, "cpu", 1)
+    assert list(found)[:2] == [speed.BASELINE, speed.ENGINE]
     for search in found.values():
         assert speed.agreement(toy.vectors, search, queries) == 1.0
 
@@ -58,7 +57,7 @@ def test_the_command_prints_a_line_for_each_contender(capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     for words in (50, 80):
         assert f"{words} words, {speed.ENGINE}: " in printed
-    assert printed.count("100.000% exact") >= 6
+    assert printed.count("100.000% exact") >= 4
 
 
 def test_memory_at_its_peak_is_seen() -> None:

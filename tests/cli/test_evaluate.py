@@ -64,6 +64,7 @@ def test_secrets_are_attacked_and_public_texts_teach_the_reader(posts: Path, vec
     asked = {(row["question"], row["name"]) for row in tried(setting)}
     assert {("inference", ""), ("reading", "unigram"), ("reading", "trigram")} <= asked
     assert "meaning" in {row["question"] for row in tried(setting)}
+    assert "public texts alone" in {row["attacker"] for row in tried(setting)}  # they have labels
 
 
 def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_path: Path) -> None:

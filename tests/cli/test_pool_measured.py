@@ -84,6 +84,7 @@ def test_tune_measures_settings_of_a_pool_beside_its_texts_alone(
 def test_audit_passes_a_true_pool_and_convicts_a_false_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("inkblur.cli.audit._DRAWS", 1_000)
     words = ("--pool", "p.pool", "--epsilon", "1,6", "--json")
     result = run(folder, "audit", *words)
     assert result.exit_code == 0, result.output

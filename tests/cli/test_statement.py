@@ -16,14 +16,12 @@ from typer.testing import CliRunner, Result
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.reports.statement import make_statement, markdown
 from inkblur.evaluation.results import ADAPTIVE, RELEASED, STATIC, TRUE, Measurement, SettingResult
 from inkblur.guarantees import rounded_up
 from tests.evaluation.made import attack, interval, labels
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 LENGTHS = [0, 0, 3, 5, 5, 9]  # words of the texts: the median of those with any is 5
-JUDGMENTS = "strong weak safe secure good bad low high robust anonymous private excellent"
 
 
 @pytest.fixture
@@ -80,19 +78,8 @@ def test_a_metric_release(folder: Path) -> None:
     for line in (*report["guarantee"]["passed"], *report["guarantee"]["assumptions"]):
         assert line[1:] in text.replace("&lt;", "<")
     assert "According to the ledger" in text
-    assert [table(text, "question")[name][1] for name in ("singling out", "inference")] == [
-        "not measured",
-        "not measured",
-    ]
+    assert table(text, "question")["inference"][1] == "not measured"
     checklist = table(text, "topic")
-    assert list(checklist) == [
-        "unit of privacy",
-        "trust model",
-        "composition",
-        "mechanism",
-        "utility",
-        "implementation",
-    ]
     assert "laplace, epsilon 3" in checklist["mechanism"][0]
     assert "delta" in checklist["implementation"][0]
 
@@ -164,13 +151,6 @@ def test_releases_of_one_text_are_counted(folder: Path) -> None:
     assert f"is at most {rounded_up(losses[1])} of a record" in text
     privatize("--mechanism", "staircase", "--epsilon", "2", "--ledger", "none")
     assert "No ledger was kept" in explained()
-
-
-@pytest.mark.parametrize("mechanism", ["laplace", "staircase"])
-def test_no_adjective_stands_for_a_number(folder: Path, mechanism: str) -> None:
-    privatize("--mechanism", mechanism, "--epsilon", "2")
-    words = set(re.findall(r"[a-z]+", explained().lower()))
-    assert not words & set(JUDGMENTS.split())
 
 
 def test_the_page_is_for_its_owner_and_escaped(folder: Path) -> None:
@@ -308,18 +288,6 @@ def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict
     assert "Run `inkblur evaluate` with the options of the release" in result.stderr
 
 
-@pytest.mark.parametrize("changes", [{"weighting": "tf-idf", "reference": "public.txt"}])
-def test_an_evaluation_of_other_vectors_of_terms_is_refused(
-    folder: Path, changes: dict[str, Any]
-) -> None:
-    how = ("--set", "release=tf", "--length", "4", "--epsilon", "3", "--mechanism", "staircase")
-    report = privatize(*how, output="out.jsonl")
-    assert "22% of 40 texts" in beside(measured(report)).stdout
-    result = beside(measured(report, **changes))
-    assert result.exit_code == 1
-    assert "no figures for this release (staircase, epsilon 3" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("mechanism", "changes", "message"),
     [
@@ -350,12 +318,8 @@ def older(report: dict[str, Any], *path: str) -> str:
     "path",
     [
         ("guarantee",),
-        ("guarantee", "metric"),
         ("ledger",),
-        ("spec",),
         ("documents", "draws"),
-        ("columns",),
-        ("bound_at_typical_distances",),
         ("tokens", "unchanged_share"),
     ],
 )
@@ -388,11 +352,6 @@ def test_wrong_files_give_one_line(
     assert message in result.stderr
 
 
-def test_python_makes_the_same(folder: Path) -> None:
-    report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    assert markdown(make_statement(report)) == explained()
-
-
 def test_the_example_in_the_docs_is_what_the_commands_give(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,18 +360,8 @@ def test_the_example_in_the_docs_is_what_the_commands_give(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("INKBLUR_LEDGER", str(tmp_path / "ledger.db"))
     source = str(root / "examples" / "reviews.csv")
-    asked = [
-        "privatize",
-        source,
-        "-o",
-        "out.csv",
-        "--strength",
-        "strong",
-        "--keep-column",
-        "stars",
-        "--report",
-        "report.json",
-    ]
+    asked = ["privatize", source, "-o", "out.csv", "--strength", "strong"]
+    asked += ["--keep-column", "stars", "--report", "report.json"]
     assert CliRunner().invoke(app, asked).exit_code == 0
 
     def lasting(page: str) -> list[str]:

@@ -20,8 +20,8 @@ from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation, evaluate
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import TextReleaser, releaser
-from inkblur.evaluation.reports.html import attack_figures
-from inkblur.evaluation.reports.tables import attack_tables
+from inkblur.evaluation.reports.html import figures
+from inkblur.evaluation.reports.tables import measured_table
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.pools import build_pool
@@ -109,9 +109,9 @@ def test_the_page_shows_attacks_that_true_texts_do_not_have() -> None:
     plan = replace(PLAN, attacks=("svm", "stacked"))
     report = evaluate(data(), table(), [ReleaseSpec(epsilon=3.0)], plan)
     assert ("stacked", ADAPTIVE) in tried(report.settings[0]) - tried(report.before)
-    (shown,) = attack_tables(report)
-    assert [row.cells[0].text for row in shown.rows].count("stacked") == 1
-    (figure,) = attack_figures(report)
+    shown = [row.cells for row in measured_table(report, "author").rows]
+    assert [c[0].text for c in shown if c[1].text == "stacked"] == [report.settings[0].name]
+    (figure,) = figures(report, "author")
     assert "stacked, adaptive" in figure.svg
 
 

@@ -18,7 +18,8 @@ from inkblur.evaluation.dataset import make_dataset
 from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, Releaser
-from inkblur.evaluation.reports.tables import disclosure_tables, glance_table
+from inkblur.evaluation.reports.html import QUESTIONS
+from inkblur.evaluation.reports.tables import glance_table, measured_table
 from inkblur.evaluation.results import Evaluation, Measurement, not_measured
 from inkblur.guarantees import Guarantee
 from inkblur.pools import build_pool
@@ -31,6 +32,7 @@ from .made import corpus, table
 
 pytest.importorskip("sklearn")
 
+DISCLOSED = QUESTIONS["disclosed"]
 PLAN = Plan(seed=5, attacks=("svm",), models=(), repeats=1)
 
 
@@ -148,10 +150,9 @@ def test_every_attack_has_a_value_or_a_reason(
     if known and setting in SETTINGS:
         assert not {m for a, m in missing if a in ("inference", "linking")}
         assert not any("by the channel" in m for _, m in missing)
-    shown = disclosure_tables(
-        evaluate(data, table(), [release], replace(plan, attacks=(), repeats=1))
-    )
-    assert sum(row.cells[2].text == "not measured" for row in shown[0].rows) >= len(
+    again = evaluate(data, table(), [release], replace(plan, attacks=(), repeats=1))
+    rows = measured_table(again, *DISCLOSED).rows
+    assert sum(row.cells[3].text == "not measured" for row in rows) >= len(
         {what for attack, what in missing if attack != "author"}
     )
 
@@ -309,15 +310,15 @@ def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -
     worst = found.settings[0].largest_risk()
     assert worst is not None
     assert glance_table(found).rows[0].cells[2].text == f"{worst.accuracy.mean:.1%}"
-    (shown,) = disclosure_tables(found)
+    shown = measured_table(found, *DISCLOSED)
     result = found.settings[0]
-    missing = not_measured(result.measurements)
+    missing = [m for m in not_measured(result.measurements) if m[0] != "author"]
     elsewhere = "author", "labels", "meaning"
     measured = [m for m in result.measurements if m.value and m.question not in elsewhere]
     assert len(shown.rows) == len(measured) + len(missing) > 10
-    assert any("estimated" in row.cells[1].text for row in shown.rows)  # vector noise says so
-    (linked,) = [row.cells for row in shown.rows if row.cells[0].text == "linking"]
-    assert linked[3].text == "0.500"  # like the area beside it, no share
+    assert any("estimated" in row.cells[2].text for row in shown.rows)  # vector noise says so
+    (linked,) = [row.cells for row in shown.rows if row.cells[1].text == "linking"]
+    assert linked[4].text == "0.500"  # like the area beside it, no share
 
 
 def test_who_infers_a_secret_knows_which_is_common() -> None:

@@ -35,11 +35,11 @@ def made(each: int = 20) -> Dataset:
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("attack<=0.2", Target(most_attack=0.2)),
-        (" attack <= .25 ", Target(most_attack=0.25)),
-        ("attack<=0", Target(most_attack=0.0)),
-        ("utility>=0.8", Target(least_utility=0.8)),
-        ("utility>=1", Target(least_utility=1.0)),
+        ("attack<=0.2", Target("attack", 0.2)),
+        (" attack <= .25 ", Target("attack", 0.25)),
+        ("attack<=0", Target("attack", 0.0)),
+        ("utility>=0.8", Target("utility", 0.8)),
+        ("utility>=1", Target("utility", 1.0)),
     ],
 )
 def test_targets_are_read(text: str, target: Target) -> None:
@@ -200,7 +200,7 @@ def test_no_setting_is_advised_without_an_attack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise "attacks name at most 20 %" would hold for every setting."""
-    monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 1)
+    monkeypatch.setattr("inkblur.evaluation.target.LARGEST_POOL", 1)
     write_pool(tmp_path / "a.pool", build_pool(corpus()[0], table()))
     spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
     plan = replace(PLAN, attacks=("likelihood",))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inkblur.errors import InputError, OutputError
+from inkblur.errors import InkblurError, InputError
 from reproduction.checkpoint import Checkpoint
 
 RUN = {"seed": 1, "sizes": (1, 2)}
@@ -41,7 +41,7 @@ def test_rows_stay_where_the_disk_takes_no_more(tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
-        with suppress(OutputError):
+        with suppress(InkblurError):
             Checkpoint(file, RUN)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -12,10 +12,9 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 
-from inkblur.evaluation import COLORS
 from reproduction.estimate import Estimate
 from reproduction.experiments import EXPERIMENTS
-from reproduction.figures import plots
+from reproduction.figures import COLORS, plots
 from reproduction.page import reproduction_document, summary, write_reproduction
 from reproduction.reasons import UNEXPLAINED
 from reproduction.result import Drawing, ExperimentRecord, Reading

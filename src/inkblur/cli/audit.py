@@ -50,9 +50,7 @@ def audit(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Directory for plots (SVG, PNG) and audit.json.", **WRITTEN
-        ),
+        typer.Option("--output", "-o", help="Directory for plots (SVG) and audit.json.", **WRITTEN),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,13 @@ Author = Annotated[
         "--person", help="Column with the author of each text. Reports only number authors."
     ),
 ]
+Public = Annotated[
+    str | None,
+    typer.Option(
+        help="Public texts, in a file with the same columns: word order for the reading attack, "
+        "and, where it has the labels, what a release has to beat. Never the protected texts."
+    ),
+]
 Repeats = Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")]
 
 
@@ -52,13 +60,7 @@ def evaluate(
             help="Column with a label that the release should hide; an attacker tries to infer it."
         ),
     ] = None,
-    public: Annotated[
-        str | None,
-        typer.Option(
-            help="Public texts, in a file with the same columns, for the reading attack to "
-            "learn word order from. Never the protected texts."
-        ),
-    ] = None,
+    public: Public = None,
     judge: Annotated[
         str | None,
         typer.Option(
@@ -111,7 +113,7 @@ def evaluate(
     table = specs[0].table()
     for spec in specs:  # a wrong value is refused before the work
         spec.privatizer(table)
-    known = [] if public is None else read_columns(public, column, [])[0]
+    known, labels = _read_public(public, column, label)
     with progress("evaluating", "steps") as bar:
         report = measured(
             dataset,
@@ -119,6 +121,7 @@ def evaluate(
             specs,
             plan,
             public=known,
+            public_labels=labels,
             judge=None if judge is None else _judge(judge),
             on_step=lambda what, done, total: bar.show(done, total, what=what),
         )
@@ -152,6 +155,7 @@ def tune(
     mechanism: options.Mechanisms = None,
     pool: options.Pool = None,
     settings: options.Sets = None,
+    public: Public = None,
     repeats: Repeats = 3,
     output: Annotated[
         Path | None,
@@ -163,7 +167,7 @@ def tune(
     Every combination of the given values is measured, as `inkblur evaluate` does, on one half of
     the test texts; the choice is judged on the other half. Exits with code 1 where no setting meets
     the target, or none is worth a release: labels found no better than by guessing, or than from
-    the public texts of the pool alone.
+    the public texts alone.
 
     Example: inkblur tune posts.csv --person user --label topic -m mahalanobis -e 20,40 --set
     lam=0,1 --target "attack<=0.2" -o tuned
@@ -184,6 +188,7 @@ def tune(
     )
     dataset = _read_dataset(data, column, person, label)
     table = specs[0].table()
+    known, labels = _read_public(public, column, label)
     if output is not None:
         html.require_page_libraries()
         make_folder(output)
@@ -194,6 +199,8 @@ def tune(
             specs,
             wanted,
             plan,
+            public=known,
+            public_labels=labels,
             on_step=lambda what, done, total: bar.show(done, total, what=what),
         )
     command = None
@@ -225,17 +232,12 @@ def tune(
 def _print(report: Evaluation) -> None:
     from rich.markup import escape
 
-    from inkblur.evaluation.reports import tables
+    from inkblur.evaluation.reports import html, tables
 
     for line in report.answers():  # first: what a data owner asked for
         out.print(escape(line))
-    print_report(
-        tables.glance_table(report),
-        *tables.attack_tables(report),
-        *tables.disclosure_tables(report),
-        tables.label_table(report),
-        tables.meaning_table(report),
-    )
+    shown = [tables.measured_table(report, *questions) for questions in html.QUESTIONS.values()]
+    print_report(tables.glance_table(report), *shown)
     for result in report.settings:
         if result.guarantee is not None and not result.guarantee.private:
             out.print(f"{escape(result.name)}: {escape(result.guarantee.sentence())}")
@@ -265,6 +267,19 @@ def _read_dataset(
         test_share=0.3,
         seed=_SEED,
     )
+
+
+def _read_public(
+    path: str | None, column: str, label: str | None
+) -> tuple[list[str], list[str | None]]:
+    """Public texts, and their labels where the file has the label's column."""
+    if path is None:
+        return [], []
+    if label is not None:
+        with suppress(InputError):
+            texts, found = read_columns(path, column, [label])
+            return texts, found[label]
+    return read_columns(path, column, [])[0], []
 
 
 def read_columns(

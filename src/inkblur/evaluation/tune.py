@@ -36,27 +36,15 @@ _TARGET = re.compile(r"\s*(attack\s*<=|utility\s*>=)\s*([0-9]*\.?[0-9]+)\s*")
 class Target:
     """A bound on attack or on utility; the other is to be as good as it can be."""
 
-    most_attack: float | None = None  # in [0, 1)
-    least_utility: float | None = None  # in (0, 1]
-
-    def __post_init__(self) -> None:
-        attack, utility = self.most_attack, self.least_utility
-        if (attack is None) == (utility is None):
-            raise ParameterError("a target bounds the attack or the utility: give one of them")
-        if attack is not None and not 0 <= attack < 1:
-            raise ParameterError(f"attack<={attack:g} bounds nothing: it is a share below 1")
-        if utility is not None and not 0 < utility <= 1:
-            raise ParameterError(
-                f"utility>={utility:g} is no share of the original utility: it lies above 0 and is "
-                "at most 1"
-            )
+    what: str  # attack or utility
+    bound: float
 
     @classmethod
     def parse(cls, text: str) -> Target:
         """The target as it is written on the command line.
 
         >>> Target.parse("attack<=0.2")
-        Target(most_attack=0.2, least_utility=None)
+        Target(what='attack', bound=0.2)
         """
         match = _TARGET.fullmatch(text)
         if match is None:
@@ -64,20 +52,21 @@ class Target:
                 f"cannot read the target {text!r}; write 'attack<=0.2' or 'utility>=0.8', in "
                 "quotes, because the shell takes < and > for itself"
             )
-        bound = float(match[2])
-        return cls(most_attack=bound) if match[1][0] == "a" else cls(least_utility=bound)
+        what, bound = match[1].rstrip("<=> \t"), float(match[2])
+        if not (0 <= bound < 1 if what == "attack" else 0 < bound <= 1):
+            raise ParameterError(
+                f"{text} bounds nothing: an attack is a share below 1, and a utility a share above "
+                "0 and at most 1"
+            )
+        return cls(what, bound)
 
     def __str__(self) -> str:
-        if self.most_attack is not None:
-            return f"attack<={self.most_attack:g}"
-        return f"utility>={self.least_utility:g}"
+        return f"{self.what}{'<=' if self.what == 'attack' else '>='}{self.bound:g}"
 
     def missed_by(self, trial: Trial) -> float:
         """How far beyond the bound, 0 where it is met (a mean's rounding is no miss)."""
-        if self.most_attack is not None:
-            over = trial.attack.accuracy.mean - self.most_attack
-        else:
-            over = (self.least_utility or 0.0) - trial.utility
+        attack, utility = trial.attack.accuracy.mean, trial.utility
+        over = attack - self.bound if self.what == "attack" else self.bound - utility
         return max(0.0, round(over, 12))
 
     def best(self, trials: Sequence[Trial]) -> Trial | None:
@@ -91,7 +80,7 @@ class Target:
 
     def _rank(self, trial: Trial) -> tuple[float, float]:
         attack = -trial.attack.accuracy.mean
-        return (attack, trial.utility) if self.most_attack is None else (trial.utility, attack)
+        return (attack, trial.utility) if self.what == "utility" else (trial.utility, attack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +99,12 @@ class Trial:
     @property
     def score(self) -> Measurement:
         """The best classifier of released texts that studied released ones."""
-        return _measured(self.result.score(RELEASED, RELEASED))
+        return _best(self.result, RELEASED)
 
     @property
     def utility(self) -> float:
         """What is left of the labels' F1."""
-        return self.score.accuracy.mean / _measured(self.before.score(TRUE, TRUE)).accuracy.mean
+        return self.score.accuracy.mean / _best(self.before, TRUE).accuracy.mean
 
     def taught(self, studied: str) -> Measurement | None:
         """The labels of *true* texts, by who studied the release, the public texts or both."""
@@ -124,9 +113,9 @@ class Trial:
     @property
     def worthless(self) -> str:
         """Why this setting is not worth a release; empty where nothing says so."""
-        f1, guessing = self.score.accuracy.mean, self.score.chance or 0.0
-        if f1 <= guessing:
-            return f"below guessing (F1 {f1:.3f}, guessing {guessing:.3f})"
+        if self.score.above_chance <= 0:
+            f1 = self.score.accuracy.mean
+            return f"below guessing (F1 {f1:.3f}, guessing {self.score.chance:.3f})"
         alone, release = (self.taught(studied) for studied in (PUBLIC, RELEASED))
         if alone and release and release.accuracy.mean <= alone.accuracy.mean:
             return (
@@ -269,18 +258,19 @@ def tune(
 
 def _checked(before: SettingResult) -> SettingResult:
     """The texts as they are, refused where nobody finds their labels: no release can keep them."""
-    best = _measured(before.score(TRUE, TRUE))
-    f1, guessing = best.accuracy.mean, best.chance or 0.0
-    if f1 <= guessing:
+    best = _best(before, TRUE)
+    if best.above_chance <= 0:
         raise ParameterError(
             "on the original texts, the best classifier finds labels no better than guessing (F1 "
-            f"{f1:.3f}, guessing {guessing:.3f}), so no release can keep them; give more labeled "
-            "texts"
+            f"{best.accuracy.mean:.3f}, guessing {best.chance:.3f}), so no release can keep them; "
+            "give more labeled texts"
         )
     return before
 
 
-def _measured(found: Measurement | None) -> Measurement:
+def _best(result: SettingResult, texts: str) -> Measurement:
+    """The best classifier of these texts that studied others like them."""
+    found = result.score(texts, texts)
     assert found is not None  # `tune` refuses what has no labels and no classifier
     return found
 

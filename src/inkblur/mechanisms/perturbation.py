@@ -45,9 +45,9 @@ class Perturbation(WordMechanism):
             self._engine = engine_for(self.embedding)
         return self._engine
 
-    def search_on(self, device: Device, *, threads: int | None = None) -> None:
+    def search_on(self, device: Device | str, *, threads: int | None = None) -> None:
         """Choose where this mechanism searches; the words found are the same everywhere."""
-        self._engine = Engine(self.embedding, backend_on(device, threads=threads))
+        self._engine = Engine(self.embedding, backend_on(Device(device), threads=threads))
 
     @property
     def parameters(self) -> dict[str, float | str]:

@@ -7,7 +7,6 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -32,7 +31,6 @@ _LEGEND: dict[str, Any] = {
 }  # fmt: skip
 _RING: dict[str, Any] = {"color": _INK, "markerfacecolor": "none", "markeredgewidth": 1.8}
 _DOTTED: dict[str, Any] = {"color": _INK, "linewidth": 1, "linestyle": ":", "clip_on": False}
-_PANELS = (("p5", "5th percentile"), ("p50", "median"), ("p95", "95th percentile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +43,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one color: a mean and its interval per row, None where it has none."""
+    """Points of one look: a mean and its interval per row, None where it has none."""
 
     name: str
     points: tuple[Interval | None, ...]
-    color: int = 0  # beyond the colors there are, the same ones with another marker
-    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +70,9 @@ def require_matplotlib() -> None:
 
 
 def dots(
-    rows: Sequence[str],
-    series: Sequence[Series],
-    *,
-    title: str,
-    mark: tuple[str, float] | None = None,
+    rows: Sequence[str], series: Sequence[Series], *, title: str, mark: float | None = None
 ) -> Figure:
-    """Shares between 0 and 1 in named rows, with their intervals; `mark` draws one level down."""
+    """Shares between 0 and 1 in named rows, with their intervals; `mark`: what guessing reaches."""
     if not rows or not series:
         raise ParameterError("nothing to draw")
     step = 0.16  # of an inch, so that intervals do not overlap
@@ -93,22 +85,21 @@ def dots(
     for place in range(1, len(rows)):
         axes.axhline(place - 0.5, color=_GRID, linewidth=0.8, clip_on=False)
     if mark is not None:
-        axes.axvline(mark[1], label=f"{mark[0]} ({mark[1]:.0%})", **_DOTTED)
+        axes.axvline(mark, label=f"guessing ({mark:.0%})", **_DOTTED)
     for number, line in enumerate(series):
-        again, color_place = divmod(line.color, len(COLORS))
-        color, marker = COLORS[color_place], MARKERS[again]
-        look: dict[str, Any] = {"color": color, "markerfacecolor": _PAGE if line.hollow else color}
+        again, place = divmod(number, len(COLORS))  # the same colors again, with another marker
+        color, marker = COLORS[place], MARKERS[again]
         shift = (number - (len(series) - 1) / 2) * step / height
-        for place, point in enumerate(line.points):
+        for row, point in enumerate(line.points):
             if point is None:
                 continue
-            y = place + shift
+            y = row + shift
             if point.low is not None and point.high is not None:
                 ends = [_inside(point.low), _inside(point.high)]
                 axes.plot(ends, [y, y], color=color, linewidth=1, clip_on=False)
-            tip = f"tip {line.name}, {rows[place]}: {point.mean:.3f}"
-            axes.plot([_inside(point.mean)], [y], marker, clip_on=False, gid=tip, **look)
-        axes.plot([], [], marker, label=line.name, **look)
+            tip = f"tip {line.name}, {rows[row]}: {point.mean:.3f}"
+            axes.plot([_inside(point.mean)], [y], marker, color=color, clip_on=False, gid=tip)
+        axes.plot([], [], marker, color=color, label=line.name)
     figure.legend(ncols=2, **_LEGEND)
     return Figure(title, _inline_svg(figure, title))
 
@@ -119,14 +110,13 @@ def scatter(
     title: str,
     x_label: str,
     y_label: str,
+    wanted: tuple[bool, float],
     chosen: Spot | None = None,
-    least_y: float | None = None,
-    most_x: float | None = None,
     held_out: Spot | None = None,
 ) -> Figure:
     """The spots, a line through those of each path, and a ring around the chosen one.
 
-    A dotted line shows what was wanted: `least_y` or `most_x`. A square is the chosen one on
+    A dotted line shows what was `wanted`: whether of x, and how much. A square is the chosen one on
     `held_out` texts.
     """
     spots = [spot for path in paths.values() for spot in path]
@@ -140,10 +130,7 @@ def scatter(
     _percent(axes.set_xticks, top)
     _percent(axes.set_yticks, top)
     axes.grid(color=_GRID, clip_on=False)
-    if least_y is not None:
-        axes.plot([0, top], [least_y, least_y], gid="wanted", **_DOTTED)
-    if most_x is not None:
-        axes.plot([most_x, most_x], [0, top], gid="wanted", **_DOTTED)
+    (axes.axvline if wanted[0] else axes.axhline)(wanted[1], gid="wanted", **_DOTTED)
     for number, (name, path) in enumerate(paths.items()):
         color = COLORS[number] if named else COLORS[0]
         xs, ys = [spot.x for spot in path], [spot.y for spot in path]
@@ -164,63 +151,36 @@ def scatter(
 def write_statistics_figures(
     results: Sequence[PrivacyStatistics], directory: Path
 ) -> tuple[Path, ...]:
-    """N_w and S_w over epsilon, a line for each lambda (Mahalanobis paper, Figures 2 to 5)."""
-    if not results:
-        raise ParameterError("nothing to draw: no setting was measured")
+    """N_w and S_w over epsilon, a line for each lambda: medians over words, and from the 5th to the
+    95th percentile (Mahalanobis paper, Figures 2 to 5).
+    """
     written = []
     for name, label in (
         ("survival", "N_w: runs in which the word survived"),
         ("variety", "S_w: distinct words that came out"),
     ):
-        figure = _statistics_figure(results, name, label)
-        for format in ("svg", "png"):
-            path = directory / f"{name}.{format}"
-            write_atomically(path, rendered(figure, format))
-            written.append(path)
-    return tuple(written)
-
-
-def _statistics_figure(results: Sequence[PrivacyStatistics], statistic: str, label: str) -> Drawing:
-    """Three panels: the words that survive least, usually and most."""
-    require_matplotlib()
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
-
-    first, lams = results[0], sorted({r.lam for r in results}, key=lambda lam: lam or -1.0)
-    epsilons = sorted({r.epsilon for r in results})
-    figure = Figure(figsize=(10.5, 3.9), layout="constrained")
-    panels = figure.subplots(1, len(_PANELS), sharey=True)
-    for axes, (field, title) in zip(panels, _PANELS, strict=True):
-        value = attrgetter(f"{statistic}.{field}")
-        for place, lam in enumerate(lams):
+        figure, axes = _new_figure(6.4, 4.4)
+        for place, lam in enumerate(sorted({r.lam for r in results}, key=lambda lam: lam or -1.0)):
             line = sorted((r for r in results if r.lam == lam), key=lambda r: r.epsilon)
-            axes.plot(
-                [r.epsilon for r in line],
-                [value(r) for r in line],
-                label=first.mechanism if lam is None else f"λ = {lam:g}",
-                color=colormaps["viridis"](0.85 * place / max(1, len(lams) - 1)),
+            spreads = [getattr(r, name) for r in line]
+            middle = [spread.p50 for spread in spreads]
+            ranges = [[s.p50 - s.p5 for s in spreads], [s.p95 - s.p50 for s in spreads]]
+            axes.errorbar(
+                [r.epsilon * (1 + 0.01 * place) for r in line],  # side by side
+                middle,
+                ranges,
+                label=line[0].mechanism if lam is None else f"λ = {lam:g}",
+                color=COLORS[place % len(COLORS)],
                 marker=MARKERS[place % len(MARKERS)],
-                markersize=5,
             )
-        if len(epsilons) > 1 and epsilons[-1] / epsilons[0] >= 3:
-            axes.set_xscale("log")
-        axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+        axes.set(xscale="log", xlabel="epsilon", ylabel=f"of {results[0].runs} runs", title=label)
+        epsilons = sorted({r.epsilon for r in results})
+        axes.set_xticks(epsilons, [f"{each:g}" for each in epsilons])
         axes.minorticks_off()
-        axes.set_ylim(-0.03 * first.runs, 1.03 * first.runs)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("epsilon")
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel(f"{label.split(':')[0]}, of {first.runs} runs")
-    figure.suptitle(
-        f"{label}\n{first.mechanism} on {first.embedding}, {len(first.words):,} of "
-        f"{first.vocabulary:,} words, {first.dimension} dimensions",
-        fontsize=10,
-    )
-    if len(lams) > 1:
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right center", frameon=False)
-    return figure
+        figure.legend(ncols=2, **_LEGEND)
+        written.append(directory / f"{name}.svg")
+        write_atomically(written[-1], rendered(figure))
+    return tuple(written)
 
 
 def _new_figure(width: float, height: float) -> tuple[Drawing, Axes]:
@@ -253,16 +213,15 @@ def _inside(share: float) -> float:
     return min(1.0, max(0.0, share))
 
 
-def rendered(figure: Drawing, format: str) -> bytes:
-    """The figure's file; the same figure gives the same bytes."""
+def rendered(figure: Drawing) -> bytes:
+    """The figure as an SVG file; the same figure gives the same bytes."""
     import matplotlib
 
-    # Without these an SVG carries the date and random names, and differs on every run.
-    metadata: dict[str, Any] = {"Date": None} if format == "svg" else {}
     buffer = io.BytesIO()
-    # Letters as text, not as outlines: a third of the size, and a reader can search for them.
+    # Otherwise it carries the date and random names, and differs on every run. Letters as text,
+    # not as outlines: a third of the size, and a reader can search for them.
     with matplotlib.rc_context({"svg.hashsalt": "inkblur", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
 
 
@@ -271,7 +230,7 @@ def _inline_svg(figure: Drawing, title: str) -> str:
 
     A `gid` becomes the element's class; one that begins with "tip " becomes its tooltip.
     """
-    root = ElementTree.fromstring(rendered(figure, "svg"))
+    root = ElementTree.fromstring(rendered(figure))
     for element in root.iter():
         element.tag = element.tag.split("}")[-1]
         for name in list(element.attrib):  # such as {http://www.w3.org/1999/xlink}href

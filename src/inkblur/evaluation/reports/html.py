@@ -16,10 +16,18 @@ from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports import tables
 from inkblur.evaluation.reports.charts import Figure, Series, Spot, dots, scatter
 from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
-from inkblur.evaluation.results import ADAPTIVE, RELEASED, STATIC, TRUE, Evaluation
+from inkblur.evaluation.results import AUTHOR, LABELS, MEANING, TRUE, Evaluation, Interval
 from inkblur.evaluation.tune import Trial, Tuning
 from inkblur.files.preview import NOTE, Preview, beginning
 from inkblur.types import counted
+
+QUESTIONS = {  # sections of the page
+    AUTHOR: (AUTHOR,),
+    "disclosed": ("reading", "repetition", "singling out", "linking", "inference"),
+    LABELS: (LABELS,),
+    MEANING: (MEANING,),
+}
+TITLES = {AUTHOR: "Author identified, suspects", LABELS: "Macro F1 of labels"}
 
 
 def require_page_libraries() -> None:
@@ -56,15 +64,12 @@ def evaluation_page(report: Evaluation) -> str:
         title="Inkblur evaluation",
         report=report,
         tried={attack.name for result in report.settings for attack in result.attacks},
-        disclosed={each.question for result in report.settings for each in result.measurements},
         glance=tables.glance_table(report),
-        attacks=tables.attack_tables(report),
-        disclosures=tables.disclosure_tables(report),
-        labels=tables.label_table(report),
-        meaning=tables.meaning_table(report),
+        tables={
+            name: tables.measured_table(report, *questions) for name, questions in QUESTIONS.items()
+        },
+        charts={name: figures(report, name) for name in (AUTHOR, LABELS)},
         facts=tables.facts_table(report),
-        charts=attack_figures(report),
-        label_charts=label_figures(report),
     )
 
 
@@ -127,39 +132,23 @@ def preview_page(seen: Preview, command: str) -> str:
     )
 
 
-def attack_figures(report: Evaluation) -> list[Figure]:
-    """Accuracy of each attack on each release, a chart per scenario; static ones are hollow."""
-    figures = []
-    for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
-        first = next(a for a in report.before.attacks if a.scenario == scenario)
-        series = []
-        for color, name in enumerate(tables.attack_names(report, scenario)):
-            base = report.before.attack(name, scenario, STATIC)
-            for kind in (ADAPTIVE, STATIC):
-                found = [r.attack(name, scenario, kind) for r in report.settings]
-                if not any(found):  # an attack that only the other attacker can try
-                    continue
-                results = (base, *found)
-                base = None  # the texts as they are stand there once
-                points = tuple(each.accuracy if each else None for each in results)
-                series.append(Series(f"{name}, {kind}", points, color, kind == STATIC))
-        title = f"Author identified ({scenario})" if scenario != "all" else "Author identified"
-        mark = ("guessing", first.chance or 0.0)
-        figures.append(dots(_rows(report), series, title=title, mark=mark))
-    return figures
-
-
-def label_figures(report: Evaluation) -> list[Figure]:
-    """F1 of each classifier of released texts, on each release."""
-    series = []
-    for color, base in enumerate(report.before.of("labels")):
-        for studied in (RELEASED, TRUE):
-            found = [r.score(studied, RELEASED, base.name) for r in report.settings]
-            after = [each.accuracy if each else None for each in found]
-            points = (base.accuracy if studied == RELEASED else None, *after)
-            name = f"{base.name}, learned from {studied}"
-            series.append(Series(name, points, color, studied == TRUE))
-    return [dots(_rows(report), series, title="Label recognized (macro F1)")] if series else []
+def figures(report: Evaluation, question: str) -> list[Figure]:
+    """What was measured of a question on each release, a chart for each scenario."""
+    results = (report.before, *report.settings)
+    rows = [TRUE, *(each.name for each in report.settings)]
+    drawn = []
+    for scenario in dict.fromkeys(m.scenario for r in results for m in r.of(question)):
+        lines: dict[tuple[str, str], list[Interval | None]] = {}
+        for place, result in enumerate(results):
+            for each in result.of(question):
+                if each.scenario == scenario:
+                    points = lines.setdefault((each.name, each.attacker), [None] * len(rows))
+                    points[place] = each.value
+        mark = next(m.chance for r in results for m in r.of(question) if m.scenario == scenario)
+        title = f"{TITLES[question]}: {scenario}"
+        series = [Series(", ".join(name), tuple(points)) for name, points in lines.items()]
+        drawn.append(dots(rows, series, title=title, mark=mark))
+    return drawn
 
 
 def tuning_figure(found: Tuning) -> Figure:
@@ -177,14 +166,9 @@ def tuning_figure(found: Tuning) -> Figure:
         x_label="texts whose author is identified",
         y_label="utility left",
         chosen=_spot(chosen) if chosen is not None else None,
-        least_y=found.target.least_utility,
-        most_x=found.target.most_attack,
+        wanted=(found.target.what == "attack", found.target.bound),
         held_out=_spot(judged) if chosen is not None and judged is not None else None,
     )
-
-
-def _rows(report: Evaluation) -> list[str]:
-    return [TRUE, *(each.name for each in report.settings)]
 
 
 def _spot(trial: Trial) -> Spot:

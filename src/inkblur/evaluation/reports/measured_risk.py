@@ -57,14 +57,14 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
         found, before = _read(body), _read(evaluation["before"])
         author = _author(found, before)
         questions = {
-            question: "; ".join(lines)
+            question: "; ".join([line for attack in attacks for line in _lines(found, attack)])
             for question, attacks in _ANSWERS.items()
-            if (lines := [line for attack in attacks for line in _lines(found, attack)])
         }
         if author != NOT_MEASURED:
-            lines = [questions.get("linkability", ""), f"author identified: {author}"]
+            lines = [questions["linkability"], f"author identified: {author}"]
             lines += _missing(found, AUTHOR) if found.attacks else ()
             questions["linkability"] = "; ".join(filter(None, lines))
+        questions = {question: said or NOT_MEASURED for question, said in questions.items()}
         texts = int(evaluation["data"]["texts"])
         return MeasuredRisk(texts, author, questions, _utility(found, before))
     except (KeyError, TypeError, AttributeError):
@@ -74,51 +74,37 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
 
 
 def _read(body: Mapping[str, Any]) -> SettingResult:
-    """What was measured of a setting, by this version or an older one."""
+    """What was measured of a setting; an older version kept a list for each kind of figure."""
     newer = body.get("measurements")
     found = _older(body) if newer is None else map(Measurement.from_json, newer)
     return SettingResult(body["name"], body["settings"], None, (), tuple(found))
 
 
 def _older(body: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Of an evaluation that kept a list for each kind of figure."""
     for each in body["attacks"]:
         if each["attack"] not in NAMES:
             raise InputError(
                 f"the evaluation tried the attack {each['attack']}, which this version does not "
                 "have; run `inkblur evaluate` again"
             )
-        values = {name: Interval(**each[name]) for name in ("accuracy", "f1")}
-        rest = {name: each[name] for name in ("authors", "known", "attacked", "strangers")}
-        yield Measurement(
-            AUTHOR,
-            each["attack"],
-            each["scenario"],
-            each["attacker"],
-            value=values["accuracy"],
-            chance=each["chance"],
-            f1=values["f1"],
-            **rest,
-        )
+        same = ("scenario", "attacker", "chance", "authors", "known", "attacked", "strangers")
+        rest = {name: each[name] for name in same}
+        yield Measurement(AUTHOR, each["attack"], value=Interval(**each["accuracy"]), **rest)
     for each in body["utility"]:
         asked = TRUE if body["guarantee"] is None else RELEASED
         studied = RELEASED if each["analyst"] == ADAPTIVE else TRUE
-        value = Interval(**each["f1"])
-        yield Measurement(
-            LABELS, each["model"], asked, studied, value=value, attacked=each["tested"]
-        )
-    for each in body.get("disclosures", ()):
-        question, _, reader = each["attack"].rstrip(")").partition(" (")
-        value = Interval(**each["value"])
-        rest = {"chance": each["chance"], "by_chance": each["by_chance"]}
-        yield Measurement(question, reader, each["measure"], value=value, **rest)
+        rest = {"value": Interval(**each["f1"]), "attacked": each["tested"]}
+        yield Measurement(LABELS, each["model"], asked, studied, **rest)
     unnamed = "an older evaluation does not name them; run `inkblur evaluate` again"
-    for question in ("singling out", AUTHOR, "inference"):
-        if "not_measured" not in body:
-            yield Measurement(question, "", "attacks that were left out", reason=unnamed)
-    for each in body.get("not_measured", ()):
+    left_out = [
+        {"attack": each, "measure": "attacks that were left out", "reason": unnamed}
+        for each in ("singling out", AUTHOR, "inference")
+    ]
+    for each in (*body.get("disclosures", ()), *body.get("not_measured", left_out)):
         question, _, reader = each["attack"].rstrip(")").partition(" (")
-        yield Measurement(question, reader, each["measure"], reason=each["reason"])
+        value = Interval(**each["value"]) if "value" in each else None
+        rest = {name: each[name] for name in ("chance", "by_chance", "reason") if name in each}
+        yield Measurement(question, reader, each["measure"], value=value, **rest)
 
 
 def _name(settings: Mapping[str, Any]) -> str | None:

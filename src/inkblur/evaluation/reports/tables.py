@@ -7,26 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inkblur.evaluation.results import (
-    ADAPTIVE,
     AUTHOR,
     BOTH,
     LABELS,
-    MEANING,
     NOT_MEASURED,
     PUBLIC,
     RELEASED,
-    STATIC,
     TRUE,
     Evaluation,
     Interval,
     Measurement,
-    SettingResult,
     not_measured,
 )
-from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.evaluation.tune import Tuning
+
+_FORMS = {"linking": ".3f", "labels": ".3f", "meaning": ".2f"}  # other values are shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ def glance_table(report: Evaluation) -> Table:
     for result in report.settings:
         risk = result.largest_risk()
         labels = [
-            _f1(each.score(studied, TRUE))
+            _figure(each.score(studied, TRUE))
             for each, studied in (
                 (result, RELEASED), (result, PUBLIC), (result, BOTH), (report.before, TRUE)
             )
@@ -98,7 +95,7 @@ def glance_table(report: Evaluation) -> Table:
         what = f"{risk.attack}, {risk.attacker}" if risk.question == AUTHOR else risk.scenario
         named = Cell("author identified" if risk.question == AUTHOR else risk.question, False, what)
         guessing = f"{risk.chance or 0:.1%}"
-        rows.append([result.name, named, _interval(risk.accuracy, ".1%"), guessing, *labels])
+        rows.append([result.name, named, _interval(risk.accuracy), guessing, *labels])
     names = (
         "release", "largest risk found", "#share", "#guessing", "#F1: release",
         "#public texts alone", "#both", "#originals",
@@ -112,106 +109,44 @@ def glance_table(report: Evaluation) -> Table:
     return table(names, rows, caption=caption, lead=range(len(rows)))
 
 
-def attack_tables(report: Evaluation) -> list[Table]:
-    """One per scenario: every attack and attacker, the strongest on each release marked."""
-    tables = []
-    for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
-        rows: list[list[Cell | str]] = []
-        lead = []
-        for name in attack_names(report, scenario):
-            base = report.before.attack(name, scenario, STATIC)
-            tried = [(TRUE, base)] if base is not None else []
-            for kind in (ADAPTIVE, STATIC):
-                for result in report.settings:
-                    found = result.attack(name, scenario, kind)
-                    if found is None:
-                        continue
-                    if found is result.strongest(scenario):
-                        lead.append(len(rows) + len(tried))
-                    tried.append((result.name, found))
-            rows += [
+def measured_table(report: Evaluation, *questions: str) -> Table:
+    """Everything measured of these questions, of each release the largest risk first, beside what
+    was reached without an attack and on the texts as they are; and what was not measured.
+    """
+    rows: list[list[Cell | str]] = []
+    lead = []
+    for result in (report.before, *report.settings):
+        name = TRUE if result is report.before else result.name
+        found = result.of(*questions)
+        for each in sorted(found, key=lambda m: -m.above_chance * (m.question == AUTHOR)):
+            base = None if result is report.before else _before(report, each)
+            left = ""
+            if base is not None and base.accuracy.mean > 0:
+                left = f"{each.accuracy.mean / base.accuracy.mean:.0%}"
+            chance = "-" if each.chance is None else f"{each.chance:{_form(each)}}"
+            if result is not report.before and each is result.strongest(each.scenario):
+                lead.append(len(rows))
+            rows.append(
                 [
                     name,
-                    texts,
-                    "-" if each is base else each.attacker,
-                    _interval(each.accuracy, ".1%"),
-                    "-" if each is base else _left(each, base),
-                    "-" if each.f1 is None else _interval(each.f1, ".3f"),
+                    each.attack,
+                    ", ".join(filter(None, (each.scenario, each.attacker))),
+                    _figure(each),
+                    Cell(chance, True, each.by_chance if each.chance is not None else ""),
+                    left,
                 ]
-                for texts, each in tried
-            ]
-        first = next(a for a in report.before.attacks if a.scenario == scenario)
-        strangers = counted(first.strangers, "test text")
-        caption = (
-            f"{first.authors:,} suspects with {counted(first.known, 'known text')}, "
-            f"{counted(first.attacked, 'text')} attacked; guessing identifies {first.chance:.1%}"
-            + f"; {strangers} by others left out"
-            * bool(first.strangers)
-        )
-        most = "all authors"
-        if scenario != "all":
-            most = f"the {scenario.split('-')[1]} with most training texts"
-        names = ("attack", "texts", "attacker", "#accuracy", "#of original", "#F1")
-        made = table(names, rows, title=f"Suspects: {most}", caption=f"{caption}.", lead=lead)
-        tables.append(made)
-    return tables
-
-
-def attack_names(report: Evaluation, scenario: str) -> list[str]:
-    """The attacks tried on true texts, then those that only a release allows."""
-    results = (report.before, *report.settings)
-    return list(dict.fromkeys(a.name for r in results for a in r.attacks if a.scenario == scenario))
-
-
-def disclosure_tables(report: Evaluation) -> list[Table]:
-    """What can be read, linked and inferred, and what was not tried: one table per release."""
-    return [
-        table(
-            ("attack", "measure", "#value", "#without the attack"),
-            [
-                *(_found(m, ".3f" if m.question == "linking" else ".1%") for m in _others(result)),
-                *(
-                    [attack, f"{what} ({why})", NOT_MEASURED, "-"]
-                    for attack, what, why in not_measured(result.measurements)
-                ),
-            ],
-            title=result.name,
-        )
-        for result in report.settings
-    ]
-
-
-def label_table(report: Evaluation) -> Table:
-    """Every classifier: which texts it has studied, and whose labels it names."""
-    rows: list[list[Cell | str]] = []
-    for result in (report.before, *report.settings):
-        for each in result.of(LABELS):
-            base = report.before.score(TRUE, TRUE, each.name)
-            left = "-" if result is report.before else _left(each, base)
-            name = TRUE if result is report.before else result.name
-            rows.append([name, each.scenario, each.attacker, each.name, _f1(each), left])
-    names = ("texts", "labels of", "learned from", "classifier", "#F1", "#of original")
-    if not rows:
-        return table(names, [])
-    first = report.before.of(LABELS)[0]
-    unseen = f"; {first.strangers:,} left out, for no training text has their label"
-    caption = (
-        f"{counted(first.known, 'text')} to train on, {first.attacked:,} to score, "
-        f"{report.facts.labels:,} labels, guessing: {first.chance:.3f}"
-        + unseen
-        * bool(first.strangers)
-    )
-    return table(names, rows, caption=f"{caption}.")
-
-
-def meaning_table(report: Evaluation) -> Table:
-    """How far texts moved, how many words stayed, and what a judge of meaning says."""
-    rows = [
-        [result.name, *_found(m, ".1%" if m.name == "words unchanged" else ".2f", m.name)]
-        for result in report.settings
-        for m in result.of(MEANING)
-    ]
-    return table(("texts", "measure", "of what", "#value", "#by chance"), rows)
+            )
+        for question, what, why in not_measured(result.measurements):
+            if question.split(" (")[0] in questions:
+                rows.append([name, question, f"{what} ({why})", NOT_MEASURED, "-", ""])
+    suspects = {
+        each.scenario: f"{each.scenario}: {each.authors:,} suspects with {each.known:,} known "
+        f"texts, {each.attacked:,} texts attacked, {each.strangers:,} by others left out"
+        for each in report.before.of(*questions)
+        if each.question == AUTHOR
+    }
+    names = ("texts", "what", "of which, by whom", "#value", "#without it", "#of original")
+    return table(names, rows, caption=". ".join(suspects.values()), lead=lead)
 
 
 def facts_table(report: Evaluation) -> Table:
@@ -245,10 +180,10 @@ def tuning_table(found: Tuning) -> Table:
     rows: list[list[Cell | str]] = [
         [
             trial.spec.name,
-            _interval(trial.attack.accuracy, ".1%"),
-            _f1(trial.score),
+            _figure(trial.attack),
+            _figure(trial.score),
             f"{trial.utility:.1%}",
-            *(_f1(trial.taught(studied)) for studied in (PUBLIC, RELEASED, BOTH)),
+            *(_figure(trial.taught(studied)) for studied in (PUBLIC, RELEASED, BOTH)),
             said,
         ]
         for trial, said in tried
@@ -269,28 +204,26 @@ def family(name: str) -> str:
     return ", ".join(part for part in name.split(", ") if not part.startswith("epsilon "))
 
 
-def _others(result: SettingResult) -> list[Measurement]:
-    return result.of("reading", "repetition", "singling out", "linking", "inference")
+def _before(report: Evaluation, found: Measurement) -> Measurement | None:
+    """The same on the texts as they are."""
+    if found.question == LABELS:
+        return report.before.score(TRUE, TRUE, found.name)
+    same = (found.question, found.name, found.scenario)
+    tried = report.before.of(found.question)
+    return next((m for m in tried if (m.question, m.name, m.scenario) == same), None)
 
 
-def _found(each: Measurement, form: str, name: str = "") -> list[Cell | str]:
-    without = "-" if each.chance is None else f"{each.chance:{form}}"
-    by_chance = Cell(without, True, each.by_chance if each.chance is not None else "")
-    return [name or each.attack, each.scenario, _interval(each.accuracy, form), by_chance]
+def _form(found: Measurement) -> str:
+    return _FORMS.get(found.question, ".1%")
 
 
-def _left(found: Measurement, base: Measurement | None) -> str:
-    """What is left of a score: after / before; nothing where there was nothing."""
-    if base is None or base.accuracy.mean <= 0:
-        return "-"
-    return f"{found.accuracy.mean / base.accuracy.mean:.0%}"
+def _figure(found: Measurement | None) -> Cell:
+    if found is None:
+        return Cell(NOT_MEASURED, True)
+    return _interval(found.accuracy, _form(found))
 
 
-def _f1(found: Measurement | None) -> Cell:
-    return Cell(NOT_MEASURED, True) if found is None else _interval(found.accuracy, ".3f")
-
-
-def _interval(value: Interval, form: str) -> Cell:
+def _interval(value: Interval, form: str = ".1%") -> Cell:
     known = value.low is not None and value.high is not None
     ends = f"{value.low:{form}} to {value.high:{form}}" if known else ""
     return Cell(f"{value.mean:{form}}", True, ends)
