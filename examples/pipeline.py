@@ -9,8 +9,8 @@ import inkblur
 texts = ["the soup was cold and the waiter rude", "a lovely warm soup and a kind waiter"] * 20
 labels = ["bad", "good"] * 20
 
-mechanism = inkblur.Staircase(inkblur.load_embedding(), epsilon=8.0)
-model = make_pipeline(inkblur.TextPrivatizer(mechanism), TfidfVectorizer(), LogisticRegression())
+private = inkblur.TextPrivatizer(mechanism="staircase", epsilon=8.0)
+model = make_pipeline(private, TfidfVectorizer(), LogisticRegression())
 model.fit(texts, labels)
 print(f"accuracy on its own blurred texts: {model.score(texts, labels):.2f}")
 print(model[0].guarantee.sentence())

@@ -23,6 +23,7 @@ import pytest
 import inkblur
 from inkblur import InkblurError, Limits, PrivateCalibration, ReleaseSpec, WeakSetting
 from inkblur.embeddings.store import write_store
+from inkblur.ledger import micros
 from tests.laws.test_draws import KEY, STAIRCASE, WORDS, numbers, toy
 
 DRAWN = numbers(60 * 6, 0, len(WORDS), start=11)
@@ -232,22 +233,7 @@ def by_series(house: House, ask: Ask) -> Answer:
 def by_transformer(house: House, ask: Ask) -> Answer:
     pytest.importorskip("sklearn")
     how: dict[str, Any] = {"seed": ask.seed} if ask.seed is not None else {"key": KEY}
-    table = inkblur.load_embedding(str(house.folder / ask.table))
-    law: Any
-    if ask.pool is not None:
-        pool = inkblur.open_pool(str(house.folder / ask.pool))
-        law = inkblur.PoolTextPrivatizer(
-            inkblur.PoolStaircase(pool, table, epsilon=4.0, tau=0.1), **how
-        )
-    else:
-        consents = dict.fromkeys(set(ask.consents) - {"accept_weak"}, True)
-        mechanism = inkblur.make_mechanism(
-            ask.law["mechanism"],
-            table,
-            **{name: value for name, value in ask.law.items() if name != "mechanism"},
-            **consents,
-        )
-        law = inkblur.TextPrivatizer(mechanism, accept_weak="accept_weak" in ask.consents, **how)
+    law = inkblur.TextPrivatizer(spec=house.spec(ask, id_column=None), **how)
     texts = law.fit_transform(list(ask.columns["text"]))
     return Answer({"text": texts}, law.guarantee.statement(), pickle.dumps(texts))
 
@@ -508,7 +494,7 @@ def test_a_pool_that_holds_all_of_a_few_texts(door: Door, house: House) -> None:
         door(house, Ask(law=POOL_LAW, pool="own.pool"))
 
 
-@cells((by_command, by_file))
+@cells((by_command, by_file, by_transformer))
 def test_a_reference_corpus_that_holds_the_texts(door: Door, house: House) -> None:
     """Its words are the columns of every vector, and it may hold more texts than these."""
     reference = house.folder / "reference.txt"
@@ -516,13 +502,6 @@ def test_a_reference_corpus_that_holds_the_texts(door: Door, house: House) -> No
     law = {**WORD_LAW, "tau": 0.1, "release": "tf", "length": 5, "reference": str(reference)}
     with refused(house, "corpus", PrivateCalibration):
         door(house, Ask(law=law, suffix="jsonl"))
-
-
-def test_a_reference_corpus_that_holds_the_texts_in_scikit_learn() -> None:
-    vectorizer = inkblur.Vectorizer(toy(), reference=[*PUBLIC, *TEXTS])
-    law = inkblur.Exponential(vectorizer.embedding, epsilon=2.0)
-    with pytest.raises(PrivateCalibration):
-        inkblur.VectorPrivatizer(law, vectorizer, length=5, key=KEY).fit_transform(TEXTS)
 
 
 @cells((by_command, by_file, by_folder))
@@ -547,8 +526,10 @@ def test_a_weak_setting_that_is_accepted_is_charged(door: Door, house: House) ->
     law = {**WORD_LAW, "epsilon": 16.0, "tau": 0.001}
     told = door(house, Ask(law=law, consents=("accept_weak",)))
     assert len(told.columns["text"]) == len(TEXTS)
-    words = sum(len(text.split()) for text in TEXTS)
-    assert house.charged() == (0 if door is by_transformer else 16_000_000 * words)
+    loss = house.spec(Ask(law=law)).privatizer().largest_loss
+    assert 15.0 < loss <= 16.0  # what this near set attains
+    charged = sum(micros(loss, len(text.split())) for text in TEXTS)
+    assert house.charged() == (0 if door is by_transformer else charged)
 
 
 @cells(EVERY)

@@ -35,7 +35,7 @@ EDGES = {
     "files": "atomic_file documents embeddings guarantees ledger mechanisms pools processes release "
     "spec",
     "series": "files guarantees ledger release spec",
-    "sklearn": "documents files guarantees mechanisms pools release",
+    "sklearn": "documents files guarantees release spec",
     "arrow": "files guarantees ledger mechanisms release spec",
     "engines": "arrow files release spec",
     "evaluation": "atomic_file documents embeddings files guarantees mechanisms pools release spec",

@@ -220,7 +220,7 @@ def test_what_is_returned_repeats_the_release(
         ({"text": ["waa"]}, {}, "of a table, give one column"),
         (pa.table({"text": ["waa"]}), {}, "of a table, give one column"),
         (["waa", "wab"], {"ids": ["a", "a"]}, "2 different names"),
-        (["waa"], {"ids": []}, "1 different name,"),
+        (["waa"], {"ids": []}, "1 name,"),
         (["waa", "wab"], {"ids": ["a", None]}, "some of the ids are missing"),
         (["waa"], {"rng": KEY}, "rng must be a random stream"),
     ],
@@ -239,7 +239,7 @@ def test_the_strength_must_be_said_and_options_exist(spec: inkblur.ReleaseSpec) 
         inkblur.privatize(["waa"], "medium", stength="strong")
     with pytest.raises(ParameterError, match="describes the whole release"):
         inkblur.privatize(["waa"], "medium", spec=spec)
-    with pytest.raises(ParameterError, match="VectorPrivatizer"):
+    with pytest.raises(ParameterError, match="TextPrivatizer"):
         inkblur.privatize(["waa"], epsilon=9.0, release="tf", length=4)
 
 

@@ -41,7 +41,7 @@ from inkblur.pools.pool import open_pool, write_pool
 from inkblur.release import Limits
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.series import privatize
-from inkblur.sklearn import PoolTextPrivatizer, TextPrivatizer, VectorPrivatizer
+from inkblur.sklearn import TextPrivatizer
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record
 
@@ -53,10 +53,10 @@ __all__ = [
     "Embedding", "EmbeddingError", "Exponential", "Guarantee", "Incomposable", "InkblurError",
     "InputError", "Laplace", "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee",
     "OutputError", "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase",
-    "PoolTextPrivatizer", "PrivacyError", "PrivateCalibration", "Privatizer", "Record",
+    "PrivacyError", "PrivateCalibration", "Privatizer", "Record",
     "ReleaseSpec", "Rng",
     "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "TransformerEncoder",
-    "Treatment", "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
+    "Treatment", "Unreachable", "Vectorizer", "WeakSetting", "__version__",
     "adapt_embedding", "audit", "build_pool", "compose", "import_embedding", "keyed_rng",
     "load_embedding", "make_mechanism", "open_ledger", "open_pool", "preview_file", "privatize",
     "privatize_file", "secure_rng", "seeded_rng", "write_pool",

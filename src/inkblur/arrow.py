@@ -286,7 +286,7 @@ def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> Re
     The key is read here and again by each worker; the plan holds its fingerprint alone.
     """
     if spec.kind is ReleaseKind.TF:
-        raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
+        raise ParameterError('vectors are no texts: use inkblur.TextPrivatizer(release="tf")')
     if spec.id_column is None:
         raise ParameterError(
             "an engine may run a task again, so `id_column=` must name a column whose ids tell the "

@@ -79,6 +79,17 @@ class Limits:
         return self.budget is not None or self.person_budget is not None
 
 
+def described_spec(
+    spec: ReleaseSpec | None, strength: str | None, described: Mapping[str, Any]
+) -> ReleaseSpec:
+    """What a caller described: by a spec, or by `strength`, fields and parameters side by side."""
+    if spec is None:
+        return ReleaseSpec.of(strength=strength, **described)
+    if strength is not None or described:
+        raise ParameterError("`spec=` describes the whole release: leave out the other arguments")
+    return spec
+
+
 def prepare(spec: ReleaseSpec, rng: Rng | None = None) -> Release:
     """What draws by this spec, from a fresh secret key if none is given; refused where nearly
     every word would stay, unless the spec accepts that.

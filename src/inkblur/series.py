@@ -16,7 +16,15 @@ from inkblur.files.records import Batch, Rows
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
-from inkblur.release import ROWS, ColumnLook, Columns, Limits, prepare, warn_of
+from inkblur.release import (
+    ROWS,
+    ColumnLook,
+    Columns,
+    Limits,
+    described_spec,
+    prepare,
+    warn_of,
+)
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind, counted, is_missing, names_rows
@@ -75,33 +83,25 @@ def privatize(
     >>> inkblur.privatize(["So was I."], mechanism="laplace", epsilon=60.0, length=5).spec.name
     'laplace, epsilon 60, length 5'
     """
-    if spec is None:
-        spec = ReleaseSpec.of(strength=strength, **described)
-    elif strength is not None or described:
-        raise ParameterError("`spec=` describes the whole release: leave out the other arguments")
+    spec = described_spec(spec, strength, described)
     if spec.kind is ReleaseKind.TF:
-        raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
+        raise ParameterError('vectors are no texts: use inkblur.TextPrivatizer(release="tf")')
     if names_rows(texts):
         _check_index(texts, spec)
     rows, back = _opened(texts)
-    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable | None):
-        raise ParameterError(f"ids must be a list of names, one for each text, not {ids!r}")
-    if ids is not None and any(map(is_missing, ids)):
+    names = _beside(ids, "ids", len(rows))
+    if names is not None and None in names:
         raise ParameterError("some of the ids are missing: name every text")
-    names = [""] * len(rows) if ids is None else list(map(str, ids))
-    if len(names) != len(rows) or (ids is not None and len(set(names)) != len(names)):
-        raise ParameterError(
-            f"ids must be {counted(len(rows), 'different name')}, one for each text"
-        )
-    known: Iterable[Any] = [None] * len(rows) if people is None else people
-    owners = [None if is_missing(who) else str(who) for who in known]
-    if len(owners) != len(rows):
-        raise ParameterError(f"people must be {counted(len(rows), 'name')}, one for each text")
+    if names is not None and len(set(names)) != len(names):
+        raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
+    owners = _beside(people, "people", len(rows)) or [None] * len(rows)
     prepared = prepare(spec, rng)
     hides_length = prepared.privatizer.hides_length
     given = [
-        Record(name, row or "", f"text {place}", person)
-        for place, (name, row, person) in enumerate(zip(names, rows, owners, strict=True))
+        Record(name or "", row or "", f"text {place}", person)
+        for place, (name, row, person) in enumerate(
+            zip(names or [""] * len(rows), rows, owners, strict=True)
+        )
         if row is not None or hides_length
     ]
     with prepared.charged_to(ledger, limits, ids=ids, option="`ids=`") as release:
@@ -117,6 +117,18 @@ def privatize(
     if names_rows(texts):
         promised = promised.passing(["the index, copied as is"])
     return PrivateTexts(back(out), promised, release.resolved)
+
+
+def _beside(names: Any, what: str, count: int) -> list[str | None] | None:
+    """What stands beside the texts, a name for each; None where one is missing."""
+    if names is None:
+        return None
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise ParameterError(f"{what} must be a list of names, one for each text, not {names!r}")
+    listed = [None if is_missing(name) else str(name) for name in names]
+    if len(listed) != count:
+        raise ParameterError(f"{what} must be {counted(count, 'name')}, one for each text")
+    return listed
 
 
 def _opened(texts: Any) -> tuple[list[Text], Callable[[list[Text]], Any]]:

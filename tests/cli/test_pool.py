@@ -205,6 +205,9 @@ def test_the_texts_of_a_pool_are_known_in_any_file(folder: Path, tmp_path: Path)
         inkblur.privatize(shown, spec=spec, ledger=False)
     others = [f"{text} alpha sigma alpha" for text in TEXTS]
     inkblur.privatize([*others, *TEXTS[:50]], spec=spec, ledger=False)  # some stand there
+    with pytest.raises(PrivateCalibration):
+        inkblur.privatize(TEXTS[:20], spec=spec, ledger=False)
+    inkblur.privatize(TEXTS[:1], spec=spec, ledger=False)  # one alone happens to stand there
 
 
 def test_a_tampered_pool_is_refused_in_one_line_by_every_command(folder: Path) -> None:

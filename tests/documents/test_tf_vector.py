@@ -29,7 +29,7 @@ from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.loss import tight_loss
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import keyed_rng, seeded_rng
-from inkblur.sklearn import VectorPrivatizer
+from inkblur.sklearn import TextPrivatizer
 from inkblur.types import Record, Unit
 
 WORDS = ["cat", "dog", "sky"]
@@ -280,8 +280,8 @@ def test_bad_outputs_leave_nothing(tmp_path: Path) -> None:
 
 def test_it_stands_in_a_scikit_learn_pipeline() -> None:
     subject = synthetic(60, epsilon=30.0)
-    fixed: dict[str, Any] = {"length": 60, "accept_weak": True}
-    blur = VectorPrivatizer(subject.mechanism, subject.vectorizer, key=KEY, **fixed)
+    fixed: dict[str, Any] = {"privatizer": subject, "accept_weak": True}
+    blur = TextPrivatizer(**fixed, key=KEY)
     texts = ["cat dog cat", "dog cat", "sky", "sky sky"] * 5
     labels = ["pet", "pet", "air", "air"] * 5
     model = make_pipeline(clone(blur), MultinomialNB()).fit(texts, labels)
@@ -289,22 +289,7 @@ def test_it_stands_in_a_scikit_learn_pipeline() -> None:
     assert blur.get_feature_names_out().tolist() == WORDS
     assert equal(blur.transform(texts), blur.fit(["sky"]).transform(texts))
     assert blur.guarantee.private
-    fresh = VectorPrivatizer(subject.mechanism, subject.vectorizer, **fixed)
+    fresh = TextPrivatizer(**fixed)
     assert not equal(fresh.transform(texts), fresh.transform(texts))
-    seeded = VectorPrivatizer(subject.mechanism, subject.vectorizer, seed=3, **fixed)
+    seeded = TextPrivatizer(**fixed, seed=3)
     assert not seeded.guarantee.private
-
-
-def test_the_transformer_refuses_what_is_not_a_list_of_texts() -> None:
-    subject = synthetic()
-    blur = VectorPrivatizer(subject.mechanism, subject.vectorizer, length=5)
-    with pytest.raises(ParameterError, match="not one text"):
-        blur.transform("cat")
-    with pytest.raises(ParameterError, match="text 1 is of type int"):
-        blur.transform(["cat", 3])
-    with pytest.raises(ParameterError, match="length"):
-        VectorPrivatizer(subject.mechanism, subject.vectorizer, length=0).fit(["cat"])
-    with pytest.raises(ParameterError, match="not both"):
-        VectorPrivatizer(
-            subject.mechanism, subject.vectorizer, length=5, key=KEY, seed=1
-        ).transform(["cat"])

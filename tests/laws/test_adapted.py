@@ -27,7 +27,7 @@ from inkblur.guarantees import Guarantee, compose
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.release import Release
 from inkblur.rng import secure_rng, seeded_rng
-from inkblur.sklearn import TextPrivatizer, VectorPrivatizer
+from inkblur.sklearn import TextPrivatizer
 from inkblur.types import Record
 from tests.files.releasing import run
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
@@ -63,14 +63,14 @@ def test_every_door_refuses_a_text_of_the_corpus(
 ) -> None:
     mechanism = Laplace(adapted, epsilon=2.0)
     with pytest.raises(PrivateCalibration):
-        TextPrivatizer(mechanism, seed=1).transform([*OTHERS, text])
+        TextPrivatizer(privatizer=Privatizer(mechanism), seed=1).transform([*OTHERS, text])
     vectorizer = Vectorizer(adapted)
     exponential = Exponential(vectorizer.embedding, epsilon=2.0)
     synthetic = SyntheticVectors(exponential, vectorizer, 5)
     with pytest.raises(PrivateCalibration):
         synthetic.vectors([Record("0", text)], seeded_rng(1))
     with pytest.raises(PrivateCalibration):
-        VectorPrivatizer(exponential, vectorizer, length=5, seed=1).transform([text])
+        TextPrivatizer(privatizer=synthetic, seed=1).transform([text])
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_text("\n".join(["wordaa", text, "wordab"]) + "\n")
     with (

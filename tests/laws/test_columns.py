@@ -221,7 +221,7 @@ def test_scikit_learn_gives_texts_alone(table: bool) -> None:
     pytest.importorskip("sklearn")
     frame = pd.DataFrame(ROWS).set_index("dob")
     texts = frame[["text"]] if table else frame["text"]
-    blur = inkblur.TextPrivatizer(inkblur.Staircase(inkblur.load_embedding(), epsilon=8.0))
+    blur = inkblur.TextPrivatizer(mechanism="staircase", epsilon=8.0)
     assert "zzqq" not in str(blur.fit_transform(texts))
     with pytest.raises(inkblur.PrivacyError, match="reset_index"):
         blur.set_output(transform="pandas").fit_transform(texts)

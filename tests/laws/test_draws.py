@@ -541,16 +541,14 @@ def test_a_server_draws_what_a_list_draws(place: Path, tmp_path: Path) -> None:
 def test_scikit_learn_draws_what_a_list_draws_whose_ids_are_places(place: Path) -> None:
     places = [str(number) for number in range(len(TEXTS))]
     table = inkblur.load_embedding(str(place / "toy.ink"))
-    law = inkblur.TextPrivatizer(
-        inkblur.Laplace(table, epsilon=2.0), release="sequence", length=None, key=KEY
-    )
-    spec = spec_of(SETTINGS["laplace"], place)
-    assert law.fit_transform(TEXTS) == listed(spec, ids=places)
-    drawn = inkblur.PoolStaircase(pool(2), table, epsilon=5.0, tau=0.05)
-    pooled = inkblur.PoolTextPrivatizer(drawn, key=KEY)
-    assert pooled.fit_transform(TEXTS) == listed(
-        spec_of(SETTINGS["pool, labels"], place), ids=places
-    )
+    words = inkblur.Privatizer(inkblur.Laplace(table, epsilon=2.0), release="sequence", length=None)
+    drawn = inkblur.PoolPrivatizer(inkblur.PoolStaircase(pool(2), table, epsilon=5.0, tau=0.05))
+    for name, own in (("laplace", words), ("pool, labels", drawn)):
+        spec = spec_of(SETTINGS[name], place)
+        expected = listed(spec, ids=places)
+        for described in ({"privatizer": own}, {"spec": spec}):
+            law = inkblur.TextPrivatizer(**described, key=KEY)
+            assert law.fit_transform(TEXTS) == expected
 
 
 def test_vectors_draw_alike_from_a_file_and_in_scikit_learn(place: Path, tmp_path: Path) -> None:
@@ -559,7 +557,8 @@ def test_vectors_draw_alike_from_a_file_and_in_scikit_learn(place: Path, tmp_pat
         table, morphology="lower", weighting="tf", names="null", synonyms=False
     )
     mechanism = inkblur.Exponential(vectorizer.embedding, epsilon=5.0, bigram=0.0, bounding="clip")
-    law = inkblur.VectorPrivatizer(mechanism, vectorizer, length=8, key=KEY)
+    own = inkblur.SyntheticVectors(mechanism, vectorizer, 8)
+    law = inkblur.TextPrivatizer(privatizer=own, key=KEY)
     rows = law.fit_transform(TEXTS).toarray()
     named = [
         json.dumps(

@@ -22,7 +22,6 @@ from inkblur.pools.mechanism import sentences
 from inkblur.pools.pool import write_pool
 from inkblur.release import Limits
 from inkblur.rng import write_key
-from inkblur.sklearn import PoolTextPrivatizer
 from inkblur.spec import ReleaseSpec
 from tests.pools.test_building import TABLE, TEXTS
 from tests.together import Desk, Order
@@ -91,7 +90,8 @@ def by_desk(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
 
 def by_transformer(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
     pool = inkblur.open_pool(str(spec.pool))
-    PoolTextPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0), seed=1).transform(texts)
+    own = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0))
+    inkblur.TextPrivatizer(privatizer=own, seed=1).transform(texts)
 
 
 DOORS = (by_list, by_file, by_batch, by_plan, by_desk, by_transformer)

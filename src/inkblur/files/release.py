@@ -28,7 +28,7 @@ from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
 from inkblur.pools.mechanism import OWN_SOURCE
-from inkblur.release import Limits, Release, prepare
+from inkblur.release import Limits, Release, described_spec, prepare
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
@@ -40,8 +40,9 @@ READ = (4096, 1 << 20)  # records and characters that are read at a time to char
 def privatize_file(
     source: str | Path,
     target: str | Path,
-    spec: ReleaseSpec,
+    spec: ReleaseSpec | None = None,
     *,
+    strength: str | None = None,
     rng: Rng | None = None,
     report: str | Path | None = None,
     workers: int | None = None,
@@ -54,8 +55,12 @@ def privatize_file(
     caller: str = "",
     on_progress: OnProgress = lambda done, total, words: None,
     on_expectation: Callable[[str], None] = lambda sentence: None,
+    **described: Any,
 ) -> RunSummary:
     """Release every text of the file `source` into `target`; "-" is standard input or output.
+
+    The release is described by a `spec`, or by `strength` and the fields of
+    :class:`inkblur.ReleaseSpec` and parameters of its mechanism.
 
     `rng` draws the noise: a fresh secret key if it is left out. `report` is a JSON file about the
     run, for the data owner alone; its "spec" is enough to run the same release again. `workers`
@@ -86,6 +91,7 @@ def privatize_file(
     (1, 4)
     >>> folder.cleanup()
     """
+    spec = described_spec(spec, strength, described)
     # Noise is drawn on a thread for each batch; beyond 8 they wait for each other.
     usual = processors() if processes else min(max(2, processors()), 8)
     in_flight = usual if workers is None else whole(workers, "workers")
