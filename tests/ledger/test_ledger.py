@@ -12,14 +12,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inkblur.errors import InputError, OutputError, ParameterError
@@ -111,12 +109,6 @@ def by_text(content: str, loss: float, record: str = "a digest") -> Charge:
     return charge(record, content, loss)._replace(named=False)
 
 
-def test_what_is_named_has_one_account_whatever_its_text(ledger: Ledger) -> None:
-    assert spend(ledger, [charge("a", "my text", 15.0)])
-    assert not spend(ledger, [charge("a", "my texts")], 20.0, draw="key b")
-    assert spend(ledger, [charge("another id", "my text", 15.0)], 20.0, draw="key b")
-
-
 @pytest.mark.parametrize(
     "other",
     ["My text", "my  text", " my text\n", "my\u00a0text", "\uff4dy text", "MY\u2003TEXT\t"],
@@ -140,31 +132,6 @@ def test_callers_have_accounts_of_their_own(ledger: Ledger) -> None:
             )
             release.confirm()
         assert ledger.spent("p", caller).amount == micros(15.0)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(1, 9), st.booleans()),
-        min_size=1,
-        max_size=12,
-    )
-)
-def test_no_record_ever_spends_more_than_its_budget(
-    releases: list[tuple[str, str, int, bool]],
-) -> None:
-    """Whatever is released under whichever id, in any order, or by its text where none is given."""
-    with TemporaryDirectory() as folder, open_ledger(Path(folder, "ledger.db")) as ledger:
-        spent: Counter[str] = Counter()
-        for turn, (record, content, loss, named) in enumerate(releases):
-            name = record if named else content
-            fits = spent[name] + loss <= 20
-            asked = [charge(record, content, float(loss))._replace(named=named)]
-            assert spend(ledger, asked, 20.0, draw=f"key {turn}") == fits
-            if fits:
-                spent[name] += loss
-        assert max(spent.values()) <= 20
-        assert ledger.verify() == []
 
 
 def test_what_has_no_bound_leaves_no_budget(ledger: Ledger) -> None:
@@ -192,74 +159,6 @@ def test_what_has_no_bound_leaves_no_budget(ledger: Ledger) -> None:
         release.void()
     assert spend(ledger, [charge("b", person="q")], 20.0, draw="key c")  # nobody saw it
     assert ledger.verify() == []
-
-
-def test_a_replay_costs_nothing_and_anything_else_does(ledger: Ledger) -> None:
-    for _ in range(3):
-        assert spend(ledger, [charge("a", loss=15.0)], 20.0)
-    assert not spend(ledger, [charge("a", loss=15.0)], 20.0, draw="key b")
-    with opened(ledger) as release:
-        assert release.charge([charge("a", loss=15.0)]).replayed == 1
-        assert release.charge([charge("a", "changed", 15.0)]).replayed == 0
-
-
-def test_a_repeat_counts_when_what_it_repeats_is_voided(ledger: Ledger) -> None:
-    """Two runs of one release at a time: the first fails, and the second's output is visible."""
-    first = opened(ledger)
-    assert first.charge([charge("a", loss=15.0, person="p")]).replayed == 0
-    with opened(ledger) as second:
-        assert second.charge([charge("a", loss=15.0, person="p")]).replayed == 1
-        second.confirm()
-    assert ledger.spent("p").amount == micros(15.0)
-    first.void()
-    assert ledger.spent("p").amount == micros(15.0)
-    assert not spend(ledger, [charge("a")], 20.0, draw="key b")
-
-
-def test_a_retry_within_a_release_is_not_written_again(ledger: Ledger) -> None:
-    with opened(ledger) as release:
-        release.charge([charge("a"), charge("b")])
-        again = release.charge([charge("b"), charge("c")])
-        release.confirm()
-    assert (again.replayed, again.exceeded, again.most_releases) == (0, (), 1)
-    assert len(list(ledger.export())) == 1 + 3
-
-
-def test_a_draw_under_another_persons_name_is_charged_to_that_person(ledger: Ledger) -> None:
-    assert spend(ledger, [charge("a", loss=15.0, person="p")])
-    with opened(ledger) as release:
-        mine = [charge("a", loss=15.0, person="q")]
-        assert release.charge(mine, Budget.of(None, 10.0)).exceeded
-        assert not release.charge(mine, Budget.of(10.0, 15.0)).exceeded  # nothing new for a
-        release.confirm()
-    assert ledger.spent("q").amount == micros(15.0)
-
-
-def test_columns_of_a_record_add_up(ledger: Ledger) -> None:
-    both = [charge("a", "x", 12.0, column="title"), charge("a", "y", 12.0, column="text")]
-    assert not spend(ledger, both, 20.0)
-    assert spend(ledger, both, 24.0)
-
-
-def test_each_of_the_people_of_a_record_keeps_to_the_budget(ledger: Ledger) -> None:
-    assert spend(ledger, [charge("before", loss=15.0, person="q")])
-    both = [charge("a", "x", 4.0, person="p"), charge("a", "y", 4.0, person="q")]
-    with opened(ledger, "key b") as release:
-        for order in (both, both[::-1]):
-            assert release.charge(order, Budget.of(None, 18.5)).exceeded
-        assert not release.charge(both, Budget.of(None, 19.0)).exceeded
-        release.confirm()
-    assert ledger.spent("p").amount == micros(4.0)
-    assert ledger.spent("q").amount == micros(19.0)
-
-
-def test_a_replay_is_granted_to_a_person_who_has_nothing_left(ledger: Ledger) -> None:
-    mine = [charge("a", loss=15.0, person="p")]
-    assert spend(ledger, mine)
-    with opened(ledger) as release:
-        assert not release.charge(mine, Budget.of(None, 10.0)).exceeded
-        release.confirm()
-    assert ledger.spent("p").amount == micros(15.0)
 
 
 def test_records_that_read_alike_when_joined_are_told_apart(ledger: Ledger) -> None:
@@ -292,25 +191,6 @@ def test_only_what_is_reserved_can_be_confirmed_later(ledger: Ledger) -> None:
     ledger.confirm_repeated(again.release)
     assert [each["state"] for each in ledger.history()] == ["confirmed", "void", "confirmed"]
     assert int(ledger.anchor().partition(":")[0]) == int(before.partition(":")[0]) + 1
-
-
-def test_one_draw_twice_in_a_call_counts_once(ledger: Ledger) -> None:
-    with opened(ledger) as release:
-        result = release.charge([charge("a", person="p")] * 2)
-        release.confirm()
-    assert (result.replayed, result.most_spent, result.exceeded) == (0, micros(8.0), ())
-    assert ledger.history()[0]["amount"] == micros(8.0)
-    assert ledger.spent("p").amount == micros(8.0)
-
-
-def test_records_of_one_release_add_up_for_their_person(ledger: Ledger) -> None:
-    charges = [charge(str(i), person="p") for i in range(3)]
-    with opened(ledger) as release:
-        assert release.charge(charges, Budget.of(None, 20.0)).exceeded
-        assert not release.charge(charges, Budget.of(None, 24.0)).exceeded
-        release.confirm()
-    assert ledger.spent("p").amount == micros(24.0)
-    assert ledger.spent("q") == Spent()
 
 
 def test_a_record_without_a_person_is_refused_under_a_budget_for_people(ledger: Ledger) -> None:

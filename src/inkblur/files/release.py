@@ -11,6 +11,7 @@ from filecmp import cmp
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.blas import processors

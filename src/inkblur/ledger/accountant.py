@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from inkblur.ledger.ledger import Ledger
 
 _UPDATE = "UPDATE balance SET amount = ?, releases = ?, unbounded = ? WHERE name = ?"
-_NOTHING = Spent()
+_NOTHING, _UNLIMITED = Spent(), Budget()
 
 
 class ReleaseAccount:
@@ -57,13 +57,19 @@ class ReleaseAccount:
         self,
         ledger: Ledger,
         release: str,
-        draw: str,
-        caller: str,
         *,
-        unbounded: str,
-        budget: Budget,
+        draw: str,
         first: bool,
+        caller: str = "",
+        unbounded: str = "",
+        budget: Budget = _UNLIMITED,
     ) -> None:
+        """`draw` names everything a draw depends on but record and content (key, mechanism,
+        tables): a record and content charged again under the same `draw` is a replay. Records and
+        people are those of `caller`. `unbounded` says why no finite loss covers what it shows, if
+        none does: from then on no budget of its records allows anything. `first`: nobody has
+        charged anything to it.
+        """
         self._ledger, self.release, self._draw = ledger, release, draw
         self._prefix, self.unbounded, self.budget = owned("", caller), unbounded, budget
         self._first, self._finished, self._visible = first, False, False

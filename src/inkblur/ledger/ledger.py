@@ -47,25 +47,23 @@ def open_ledger(place: str | Path | None = None) -> Ledger:
     ...     ledger.verify()
     []
     """
-    secret = secret_from_environment()
-    place = _chosen(place)
-    if isinstance(place, str):
+    secret, chosen = secret_from_environment(), _chosen(place)
+    if isinstance(chosen, str):
         if secret is None:
             raise ParameterError(
                 f"a ledger in PostgreSQL needs its secret in {VARIABLE}: 64 hexadecimal digits, "
                 "the same for everyone who writes to it"
             )
-        return Ledger(PostgresStore(place), secret)
-    path = place
+        return Ledger(PostgresStore(chosen), secret)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        chosen.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"cannot make the ledger's folder {path.parent}: {error.strerror}. Name another place "
-            "for the ledger, or release without one"
+            f"cannot make the ledger's folder {chosen.parent}: {error.strerror}. Name another "
+            "place for the ledger, or release without one"
         ) from None
-    chosen = secret if secret is not None else secret_beside(path)
-    return Ledger(SqliteStore(path), chosen)
+    secret = secret_beside(chosen) if secret is None else secret
+    return Ledger(SqliteStore(chosen), secret)
 
 
 def ledger_files(place: str | Path | None = None) -> list[Path]:
@@ -101,7 +99,7 @@ class Ledger:
     """An open ledger; close it, or use it as a context."""
 
     def __init__(self, store: Store, secret: Secret) -> None:
-        self.store, self.secret = store, secret
+        self.store, self.secret, self.place = store, secret, store.place
         check = secret.hash("check", "inkblur ledger").hex()
         try:
             with store.transaction():  # one, because each is a write to the disk
@@ -134,11 +132,6 @@ class Ledger:
         ]
         return tuple({columns[0] for columns in chosen if len(columns) > 1})
 
-    @property
-    def place(self) -> str:
-        """Where it lives."""
-        return self.store.place
-
     def close(self) -> None:
         """Let go of the database."""
         self.store.close()
@@ -152,20 +145,13 @@ class Ledger:
         unbounded: str = "",
         budget: Budget = _UNLIMITED,
     ) -> ReleaseAccount:
-        """Begin a release.
-
-        `draw` names everything a draw depends on but record and content (key, mechanism, tables): a
-        record and content charged again under the same `draw` is a replay. Records and people are
-        those of `caller`. `unbounded` says why no finite loss covers what it shows, if none does:
-        from then on no budget of its records allows anything.
-        """
+        """Begin a release; :class:`ReleaseAccount` says what the others mean."""
         release = os.urandom(12).hex()
         with self.store.transaction():
             why = {"unbounded": unbounded} if unbounded else {}
             self.append(release, "open", {**description, **why})
-        return ReleaseAccount(
-            self, release, draw, caller, unbounded=unbounded, budget=budget, first=True
-        )
+        own = {"draw": draw, "caller": caller, "unbounded": unbounded}
+        return ReleaseAccount(self, release, **own, budget=budget, first=True)
 
     def continue_release(
         self,
@@ -185,9 +171,8 @@ class Ledger:
             )
         if state == "void":
             raise InputError("this release was given up: begin it again")
-        return ReleaseAccount(
-            self, release, draw, caller, unbounded=unbounded, budget=budget, first=False
-        )
+        own = {"draw": draw, "caller": caller, "unbounded": unbounded}
+        return ReleaseAccount(self, release, **own, budget=budget, first=False)
 
     def state_of(self, release: str) -> str | None:
         """reserved, confirmed or void; None where the ledger does not know it."""
@@ -310,17 +295,14 @@ class Ledger:
         """Every charge as text, header first; hashes in hexadecimal. Rows with one draw released
         the same words again, and count once. `space` is what the amount is counted in.
         """
-        yield (
-            *("entry", "release", "space", "id", "content", "person", "draw"),
-            *("words", "amount_micro"),
-        )
-        for entry, release, space, record, content, person, draw, words, amount in self.store.run(
-            "SELECT entry, release, space, id, content, person, draw, words, amount FROM charge "
+        hashes = ("id", "content", "person", "draw")
+        yield ("entry", "release", "space", *hashes, "words", "amount_micro")
+        for row in self.store.run(
+            f"SELECT entry, release, space, {', '.join(hashes)}, words, amount FROM charge "
             "JOIN entry ON entry.number = charge.entry ORDER BY charge.number"
         ):
-            who = bytes(person).hex() if person is not None else ""
-            hashes = bytes(record).hex(), bytes(content).hex(), who, bytes(draw).hex()
-            yield (str(entry), release, space, *hashes, str(words), str(amount))
+            hexadecimal = ["" if each is None else bytes(each).hex() for each in row[3:7]]
+            yield (*map(str, row[:3]), *hexadecimal, *map(str, row[7:]))
 
     def anchor(self) -> str:
         """The newest entry's number and hash: kept elsewhere, it shows a tail that was removed."""
@@ -335,45 +317,39 @@ class Ledger:
                 "that `inkblur ledger anchor` printed"
             )
         with self.store.transaction():  # others write meanwhile: entries and charges of one moment
-            return self._problems(anchor)
+            return [*self._problems(anchor)]
 
-    def _problems(self, anchor: str | None) -> list[str]:
-        problems: list[str] = []
+    def _problems(self, anchor: str | None) -> Iterator[str]:
         before, expected = _START, 1
         seen = {0: _START}
-        charges = self._charges_by_entry()
+        charges: dict[int, list[ChargeRow]] = defaultdict(list)
+        for entry, *row in self.store.run(
+            f"SELECT {', '.join(CHARGE)} FROM charge ORDER BY number"
+        ):
+            charges[entry].append(ChargeRow(*row))
         for number, release, kind, written, body, count, stored, space in self.store.run(
             "SELECT number, release, kind, written, body, charges, hash, space FROM entry "
             "ORDER BY number"
         ):
             if number != expected:
-                problems.append(f"entries {expected} to {number - 1} are missing")
-            rows = charges.get(number, [])
+                yield f"entries {expected} to {number - 1} are missing"
+            rows = charges.pop(number, [])
             if len(rows) != count:
-                problems.append(
+                yield (
                     f"entry {number} has {counted(len(rows), 'charge')} where {count} were written"
                 )
             made = self._hash(before, (number, release, kind, written, body), space, rows)
             if made != bytes(stored) or (space is not None and not rows):
-                problems.append(f"entry {number} or one of its charges was changed")
+                yield f"entry {number} or one of its charges was changed"
             before, expected = bytes(stored), number + 1
             seen[number] = before
-        orphans = sorted(set(charges) - set(seen))
-        problems += [f"charges of entry {number}, which is missing" for number in orphans]
-        problems += wrong_balances(self.store)
+        for number in sorted(charges):
+            yield f"charges of entry {number}, which is missing"
+        yield from wrong_balances(self.store)
         if anchor is not None:
             number, _, kept = anchor.strip().partition(":")
             if seen.get(int(number), b"").hex() != kept:
-                problems.append(f"entry {number} is not the one that the anchor was made from")
-        return problems
-
-    def _charges_by_entry(self) -> dict[int, list[ChargeRow]]:
-        rows: dict[int, list[ChargeRow]] = defaultdict(list)
-        for entry, *rest in self.store.run(
-            f"SELECT {', '.join(CHARGE)} FROM charge ORDER BY number"
-        ):
-            rows[entry].append(ChargeRow(*rest))
-        return rows
+                yield f"entry {number} is not the one that the anchor was made from"
 
     def append(
         self,

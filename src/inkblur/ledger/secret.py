@@ -65,56 +65,41 @@ def secret_from_environment() -> Secret | None:
 def secret_beside(ledger: Path) -> Secret:
     """The secret in the file next to a ledger; made with it, readable by its owner alone."""
     path = ledger.with_name(ledger.name + ".secret")
-    made = ledger.exists()  # looked at first: another process makes the secret first
-    if not path.exists():
-        if made:
-            if not _is_database(ledger):
-                raise InputError(f"{ledger} is not a ledger; name another file, or one to be made")
-            raise InputError(
-                f"the ledger {ledger} has lost its secret {path.name}: put the file back, or set "
-                f"{VARIABLE}"
-            )
-        _make(path)
-    return _read(path)
-
-
-def _is_database(path: Path) -> bool:
-    """Whether SQLite may have written it; an empty file is a database too."""
-    if not path.is_file():
-        return False
+    there = ledger.exists()  # looked at first: another process makes the secret first
     try:
-        with path.open("rb") as file:
-            return file.read(len(_SQLITE)) in (b"", _SQLITE)
-    except OSError:
-        return True  # for SQLite to refuse, with the reason
-
-
-def _make(path: Path) -> None:
-    """Write a fresh secret, unless another process was first: the file is never half-written."""
-    draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
-    try:
-        write_secret(draft)
-        try:
-            with suppress(FileExistsError):
-                os.link(draft, path)
-        finally:
-            draft.unlink()
-    except OSError as error:
-        raise OutputError(
-            f"cannot write the ledger's secret {path}: {error.strerror}. Name another place for "
-            "the ledger, or release without one"
-        ) from None
-
-
-def _read(path: Path) -> Secret:
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise InputError(f"others may read the ledger's secret {path}: chmod 600 it")
-    try:
+        if not path.exists():
+            if there:
+                raise InputError(_why_no_secret(ledger, path))
+            # Never half-written, and another process may be first.
+            draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+            write_secret(draft)
+            try:
+                with suppress(FileExistsError):
+                    os.link(draft, path)
+            finally:
+                draft.unlink()
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise InputError(f"others may read the ledger's secret {path}: chmod 600 it")
         return Secret(bytes.fromhex(path.read_text(encoding="ascii").strip()))
     except OSError as error:
-        raise InputError(
-            f"cannot read the ledger's secret {path}: {error.strerror}. Ask its owner, or name "
-            "another ledger"
+        kind, can = (InputError, "read") if path.exists() else (OutputError, "write")
+        raise kind(
+            f"cannot {can} the ledger's secret {path}: {error.strerror}. Ask its owner, name "
+            "another place for the ledger, or release without one"
         ) from None
     except ValueError:
         raise InputError(f"{path} must hold 64 hexadecimal digits") from None
+
+
+def _why_no_secret(ledger: Path, path: Path) -> str:
+    """SQLite may have written the ledger, which an empty file may be too; or it is none."""
+    try:
+        with ledger.open("rb") as file:
+            database = file.read(len(_SQLITE)) in (b"", _SQLITE)
+    except OSError:
+        database = ledger.is_file()
+    if not database:
+        return f"{ledger} is not a ledger; name another file, or one to be made"
+    return (
+        f"the ledger {ledger} has lost its secret {path.name}: put the file back, or set {VARIABLE}"
+    )
