@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.documents import tokens
 from inkblur.documents.fingerprints import among, fingerprint, fingerprints
-from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.store import load_embedding, open_store, write_store
 from inkblur.embeddings.table import Embedding
@@ -79,18 +76,6 @@ def test_an_unseen_word_keeps_its_vector_times_alpha_and_has_profile_zero() -> N
     assert adapted.vectors.dtype == np.float32
 
 
-def test_words_of_one_profile_keep_their_distance() -> None:
-    base = table()
-    texts = ["goal team", "goal team", "vote law", "vote"]
-    adapted = adapt_embedding(base, texts, {"topic": ["s", "s", "p", "p"]}, alpha=1.0)
-
-    def distance(table: Embedding, left: str, right: str) -> float:
-        return float(np.linalg.norm(table.vectors[table.id(left)] - table.vectors[table.id(right)]))
-
-    assert distance(adapted, "goal", "team") == pytest.approx(distance(base, "goal", "team"))
-    assert distance(adapted, "goal", "vote") > distance(base, "goal", "vote") + 0.01
-
-
 def test_naming_the_labels_otherwise_changes_no_distance() -> None:
     topics = ["a", "a", "b", "c", "b"]
     other = [{"a": "z", "b": "c", "c": "a"}[topic] for topic in topics]
@@ -98,13 +83,6 @@ def test_naming_the_labels_otherwise_changes_no_distance() -> None:
     right = adapt_embedding(table(), TEXTS, {"topic": other})
     grams = [t.vectors.astype(np.float64) @ t.vectors.T.astype(np.float64) for t in (left, right)]
     np.testing.assert_allclose(grams[0], grams[1], atol=1e-5)
-
-
-def test_the_null_word_is_the_mean_of_the_joined_vectors() -> None:
-    base = table()
-    adapted = adapt_embedding(base, TEXTS, {"topic": TOPICS}, alpha=2.0)
-    np.testing.assert_allclose(adapted.null_vector[:4], 2 * base.null_vector, atol=1e-6)
-    np.testing.assert_allclose(adapted.null_vector, adapted.vectors.mean(0, dtype=np.float64))
 
 
 def test_several_columns_stand_one_after_the_other() -> None:
@@ -206,15 +184,6 @@ def test_versions_that_know_no_corpus_cannot_open_an_adapted_table(tmp_path: Pat
         assert open_store(path).sha256 == made.sha256
 
 
-@pytest.mark.parametrize("number", [0, 2, "3", None])
-def test_another_format_is_a_clear_error(tmp_path: Path, number: object) -> None:
-    path = tmp_path / "mine.ink"
-    write_store(path, table())
-    _rewritten(path, {b"inkblur": json.dumps({**_header(path), "format": number}).encode()})
-    with pytest.raises(EmbeddingError, match=f"has format {number}, this version reads 1 and 3"):
-        open_store(path)
-
-
 def test_an_adapted_table_of_format_1_is_still_read_with_its_corpus(tmp_path: Path) -> None:
     path = tmp_path / "mine.ink"
     adapted = adapt_embedding(table(), TEXTS, {"topic": TOPICS})
@@ -276,18 +245,3 @@ def test_fingerprints_see_through_layout_and_stop_words() -> None:
     assert fingerprints(["", "goal", "Goal!", "law"]).tolist() == sorted(
         [fingerprint("goal"), fingerprint("law")]  # type: ignore[type-var]
     )
-
-
-def test_every_piece_of_text_is_tokenized_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens._met.cache_clear()
-    read: list[str] = []
-
-    def counted(text: str) -> Any:
-        read.append(text)
-        return tokenize(text)
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("inkblur.") and getattr(module, "tokenize", None) is tokenize:
-            monkeypatch.setattr(module, "tokenize", counted)
-    adapt_embedding(table(), TEXTS, {"topic": TOPICS, "again": TOPICS})
-    assert sorted(read) == sorted({piece for text in TEXTS for piece in text.split()})

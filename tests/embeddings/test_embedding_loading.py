@@ -165,7 +165,7 @@ def test_the_list_gives_names_that_load(
 def test_a_missing_bundle_is_said_clearly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(store, "_BUNDLED", tmp_path / "bundled.ink")
     for source in (None, "bundled"):
-        with pytest.raises(EmbeddingError, match="bundled embedding is missing"):
+        with pytest.raises(EmbeddingError, match="reinstall inkblur"):
             load_embedding(source)
 
 

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from inkblur import load_embedding
 from inkblur.embeddings import vector_files
-from inkblur.embeddings.text import NumberLines
+from inkblur.embeddings.text import parse_fast, parse_plain
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
 
-TWO = NumberLines("vectors.txt", 2, b" ")
 BINARY = "word2vec-binary"
 
 
@@ -177,17 +176,17 @@ odd_lines = st.lists(
 @example(lines=[b"\xef\xbb\xbfb 1 2"], end=b"\n")
 def test_the_fast_parser_equals_the_plain_one(lines: list[bytes], end: bytes) -> None:
     block = b"".join(line + (end if line else b"\n") for line in lines)
-    fast = TWO.parse_fast(block) if block else None
+    fast = parse_fast(block, 2, b" ") if block else None
     if fast is None:
         return
-    words, vectors = TWO.parse_plain(block, 1)
+    words, vectors = parse_plain(block, 2, b" ", "", 1)
     assert fast[0] == words
     assert fast[1].tobytes() == vectors.tobytes()
 
 
 def test_the_fast_parser_is_used_for_ordinary_lines() -> None:
     for end in (b"\n", b" \n", b"\r\n"):
-        assert TWO.parse_fast(as_text(*sample(20, 2), end=end)) is not None
+        assert parse_fast(as_text(*sample(20, 2), end=end), 2, b" ") is not None
 
 
 @settings(deadline=None)
@@ -195,8 +194,8 @@ def test_the_fast_parser_is_used_for_ordinary_lines() -> None:
 @example(text="1.00000005960464477540")  # just above the middle of two: float64 rounds to it
 @example(text="1.00000017881393432616")
 def test_numbers_are_rounded_correctly(text: str) -> None:
-    for parse in (TWO.parse_fast, lambda block: TWO.parse_plain(block, 1)):
-        parsed = parse(f"w {text} 0\n".encode())
+    block = f"w {text} 0\n".encode()
+    for parsed in (parse_fast(block, 2, b" "), parse_plain(block, 2, b" ", "", 1)):
         assert parsed is not None
         got = parsed[1][0, 0]
         exact = Fraction(text)

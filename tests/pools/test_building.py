@@ -27,7 +27,7 @@ from inkblur.pools import (
 )
 from inkblur.pools import building as built
 from inkblur.pools.building import clean, mask
-from inkblur.pools.choice import PoolExpectation, best, expectations
+from inkblur.pools.choice import best, expectations
 from inkblur.pools.classifier import terms
 from inkblur.pools.encoder import WordEncoder
 from inkblur.pools.order import Nearest
@@ -75,15 +75,6 @@ def test_the_stored_classifier_is_scikit_learns(pool: Pool) -> None:
     said = kind.fit(seen, pool.labels).predict(seen)
     assert np.array_equal(model.labels(list(pool.texts), pool.points), said)
     assert np.mean(said == pool.labels) > 0.9
-
-
-def test_the_point_decides_where_no_word_is_known_to_the_classifier(pool: Pool) -> None:
-    assert pool.classifier is not None
-    model = replace(pool.classifier, meaning=np.zeros_like(pool.classifier.meaning))
-    model.meaning[0] = [-(10**6), 10**6]
-    points = np.zeros((2, TABLE.dimension), dtype=np.int16)
-    points[:, 0] = [-2000, 2000]
-    assert model.labels(["?", "?"], points).tolist() == [0, 1]
 
 
 def test_a_stored_pool_is_the_same(pool: Pool, tmp_path: Path) -> None:
@@ -148,11 +139,6 @@ def test_labels_may_be_numbers(tmp_path: Path) -> None:
         build_pool(TEXTS, TABLE, labels=LABELS[1:])
 
 
-def test_what_is_expected_of_random_pairs_is_no_negative_zero() -> None:
-    said = PoolExpectation(0.1, 1.0, -0.0002, -0.0001).sentence(1)
-    assert "cosine to the original 0.000 (of random pairs 0.000)" in said
-
-
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_what_is_missing_is_neither_a_label_nor_a_text(missing: float | None) -> None:
     labels: list[Any] = [*LABELS[:20], *[missing] * 20, *LABELS[40:]]
@@ -161,13 +147,6 @@ def test_what_is_missing_is_neither_a_label_nor_a_text(missing: float | None) ->
     texts: list[Any] = [*TEXTS, missing]
     with pytest.raises(ParameterError, match="text 120 is a"):
         build_pool(texts, TABLE)
-
-
-@pytest.mark.parametrize("text", [None, 3, ["alpha beta"]])
-def test_what_is_released_is_a_text(pool: Pool, text: Any) -> None:
-    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=3.0))
-    with pytest.raises(ParameterError, match="the text must be a string"):
-        blur.release(text, inkblur.seeded_rng(1))
 
 
 def test_half_a_character_can_be_stored(tmp_path: Path) -> None:
@@ -269,14 +248,6 @@ def test_a_label_of_one_text_has_no_other_text_near() -> None:
     for each in expectations(alone, 5.0):
         if each.first is Nearest.LABEL:
             assert each.meaning == pytest.approx(each.random)
-
-
-def test_labels_that_come_out_for_certain_are_labels_all_the_same() -> None:
-    """At a large epsilon the expected label accuracy is rounded to 1."""
-    found = [PoolExpectation(0.01, 1.0, 0.9, 0.0), PoolExpectation(1.0, 1.0, 0.8, 0.0)]
-    assert best(found, 1.0, labels=2).share == 0.01
-    assert best(found, 0.5, labels=2).share == 0.01
-    assert best(found, 0.5, labels=1).share == 1.0
 
 
 @pytest.mark.parametrize(

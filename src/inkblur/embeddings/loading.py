@@ -11,11 +11,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +46,7 @@ class EmbeddingFormat(Enum):
 
 def read_vectors(
     path: Path,
-    format: EmbeddingFormat | str | None,
+    format: str | None,
     limit: int | None,
     vocabulary: str | Path | Iterable[str] | None,
     name: str | None,
@@ -56,25 +54,77 @@ def read_vectors(
 ) -> Embedding:
     """The table of a file in any format but our own; see :func:`inkblur.load_embedding`."""
     wanted, wanted_from = (None, "") if vocabulary is None else public_words(vocabulary)
-    builder = _TableBuilder(str(path), limit, wanted, wanted_from)
+    words: list[str] = []
+    rows = np.empty((0, 0), dtype=np.float32)  # grown in place: the table is never there twice
+    seen: set[str] = set()
+    duplicates, not_utf8, first_not_utf8 = 0, 0, ""
     with ByteSource(path, on_progress) as source:
         kind = sniff(source) if format is None else choose(EmbeddingFormat, format, "format")
-        if kind is EmbeddingFormat.NPY:
-            if source.is_packed:
-                raise EmbeddingError(f"{path} is packed with gzip; unpack it first")
-            chunks = read_npy(path)
-        elif kind is EmbeddingFormat.WORD2VEC_BINARY:
-            chunks = read_binary(source)
-        else:
-            chunks = read_text(source, header=kind is not EmbeddingFormat.GLOVE)
-        for words, vectors in chunks:
-            builder.add(words, vectors)
-            if builder.is_full:
+        for found, vectors in _chunks(source, kind):
+            kept: list[int] = []
+            for row, raw in enumerate(found):
+                if len(seen) == limit:
+                    break
+                try:
+                    word = raw.decode()
+                except UnicodeDecodeError:
+                    first_not_utf8 = first_not_utf8 or f"{raw!r} after {len(seen)} words"
+                    not_utf8 += 1
+                    continue
+                if word in seen:
+                    duplicates += 1
+                    continue
+                seen.add(word)
+                if wanted is None or word in wanted:
+                    kept.append(row)
+                    words.append(word)
+            if len(words) > len(rows):
+                # realloc moves pages instead of copying them, and untouched pages cost nothing
+                size = max(len(words), len(rows) * 3 // 2, _FIRST_ROWS)
+                rows.resize((size, vectors.shape[1]), refcheck=False)
+            if kept:
+                rows[len(words) - len(kept) : len(words)] = vectors[kept]
+            if len(seen) == limit:
                 break
+    read = len(seen) + duplicates + not_utf8
+    if not_utf8 * _TOLERATED > read:
+        raise EmbeddingError(
+            f"{not_utf8} of the first {read} words in {path} are not UTF-8 (first: "
+            f"{first_not_utf8}); convert the file, e.g. `iconv -f latin1 -t utf-8`"
+        )
+    if len(words) < 2 and wanted is not None:
+        raise EmbeddingError(
+            f"only {len(words)} of the {counted(len(wanted), 'word')} in {wanted_from} are in "
+            f"{path}; at least 2 are needed (is the list in the same case?)"
+        )
+    if len(words) < 2:
+        raise EmbeddingError(
+            f"{path} gives {counted(len(words), 'usable word')}; an embedding needs at least 2 "
+            "(with one word there is nothing to choose from)"
+        )
+    rows.resize((len(words), rows.shape[1]), refcheck=False)
+    provenance = {
+        "source": path.name,
+        "format": kind.value,
+        "duplicates_dropped": duplicates,
+        "not_utf8_skipped": not_utf8,
+        **({} if limit is None else {"limit": limit}),
+        **({} if wanted is None else {"vocabulary": wanted_from}),
+    }
     plain = path.name.removesuffix(".gz") or path.name
     for suffix in _SUFFIXES:
         plain = plain.removesuffix(suffix) or plain
-    return builder.finish(name or plain, {"source": path.name, "format": kind.value})
+    return Embedding.checked_before(tuple(words), rows, name or plain, provenance)
+
+
+def _chunks(source: ByteSource, kind: EmbeddingFormat) -> Iterator[tuple[Sequence[bytes], Vectors]]:
+    if kind is EmbeddingFormat.WORD2VEC_BINARY:
+        return read_binary(source)
+    if kind is not EmbeddingFormat.NPY:
+        return read_text(source, header=kind is not EmbeddingFormat.GLOVE)
+    if source.is_packed:
+        raise EmbeddingError(f"{source.path} is packed with gzip; unpack it first")
+    return read_npy(source.path)
 
 
 def import_embedding(
@@ -105,86 +155,6 @@ def import_embedding(
     )
     write_store(dest, embedding)
     return embedding
-
-
-@dataclass
-class _TableBuilder:
-    """Grows one float32 array in place, so that the table is never in memory twice."""
-
-    origin: str  # the file, as shown in errors
-    limit: int | None
-    wanted: frozenset[str] | None
-    wanted_from: str
-    duplicates: int = 0
-    not_utf8: int = 0
-    _first_not_utf8: str = ""
-    _words: list[str] = field(default_factory=list)
-    _seen: set[str] = field(default_factory=set)
-    _rows: Vectors | None = None
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the limit is reached, so that reading can stop."""
-        return self.limit is not None and len(self._seen) >= self.limit
-
-    def add(self, words: Sequence[bytes], vectors: Vectors) -> None:
-        """Take the words that belong into the table, with their vectors."""
-        kept: list[int] = []
-        start = len(self._words)
-        for row, raw in enumerate(words):
-            if self.is_full:
-                break
-            try:
-                word = raw.decode()
-            except UnicodeDecodeError:
-                if not self.not_utf8:
-                    self._first_not_utf8 = f"{raw!r} after {len(self._seen)} words"
-                self.not_utf8 += 1
-                continue
-            if word in self._seen:
-                self.duplicates += 1
-                continue
-            self._seen.add(word)
-            if self.wanted is None or word in self.wanted:
-                kept.append(row)
-                self._words.append(word)
-        if not kept:
-            return
-        count = len(self._words)
-        if self._rows is None:
-            self._rows = np.empty((max(count, _FIRST_ROWS), vectors.shape[1]), dtype=np.float32)
-        elif count > len(self._rows):
-            # realloc moves pages instead of copying them, and untouched pages cost nothing
-            size = max(count, len(self._rows) * 3 // 2)
-            self._rows.resize((size, vectors.shape[1]), refcheck=False)
-        self._rows[start:count] = vectors if len(kept) == len(words) else vectors[kept]
-
-    def finish(self, name: str, provenance: dict[str, Any]) -> Embedding:
-        """The table, or an error where too little is left of the file."""
-        read = len(self._seen) + self.duplicates + self.not_utf8
-        if self.not_utf8 * _TOLERATED > read:
-            raise EmbeddingError(
-                f"{self.not_utf8} of the first {read} words in {self.origin} are not UTF-8 (first: "
-                f"{self._first_not_utf8}); convert the file, e.g. `iconv -f latin1 -t utf-8`"
-            )
-        if len(self._words) < 2 and self.wanted is not None:
-            raise EmbeddingError(
-                f"only {len(self._words)} of the {counted(len(self.wanted), 'word')} in "
-                f"{self.wanted_from} are in {self.origin}; at least 2 are needed (is the list in "
-                "the same case?)"
-            )
-        if self._rows is None or len(self._words) < 2:
-            raise EmbeddingError(
-                f"{self.origin} gives {counted(len(self._words), 'usable word')}; an embedding "
-                "needs at least 2 (with one word there is nothing to choose from)"
-            )
-        self._rows.resize((len(self._words), self._rows.shape[1]), refcheck=False)
-        provenance |= {"duplicates_dropped": self.duplicates, "not_utf8_skipped": self.not_utf8}
-        if self.limit is not None:
-            provenance["limit"] = self.limit
-        if self.wanted is not None:
-            provenance["vocabulary"] = self.wanted_from
-        return Embedding.checked_before(tuple(self._words), self._rows, name, provenance)
 
 
 def sniff(source: ByteSource) -> EmbeddingFormat:

@@ -80,7 +80,7 @@ def load_embedding(
     `frequencies` is a public file of `word count` lines, or of words with the commonest first
     (counted by Zipf's law): it becomes the table's :attr:`~inkblur.Embedding.counts`.
     """
-    path = find(source)
+    path = _BUNDLED if source is None or source == BUNDLED else find(source)
     limit = None if limit is None else whole(limit, "limit")
     if not is_ink(path, format):
         from inkblur.embeddings.loading import read_vectors
@@ -105,15 +105,8 @@ def load_embedding(
     return with_frequencies(table, Path(frequencies))
 
 
-def find(source: str | os.PathLike[str] | None) -> Path:
+def find(source: str | os.PathLike[str]) -> Path:
     """The file that is meant: a path, or the name of an `.ink` file in the current directory."""
-    if source is None or source == BUNDLED:
-        if not _BUNDLED.is_file():
-            raise EmbeddingError(
-                "the bundled embedding is missing from this installation; reinstall inkblur, "
-                "or name a file of word vectors"
-            )
-        return _BUNDLED
     if not isinstance(source, str | os.PathLike):
         raise ParameterError(
             f"cannot load vectors from a {type(source).__name__}; give a path. "
@@ -143,7 +136,8 @@ def is_ink(path: Path, format: str | None) -> bool:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
-        raise EmbeddingError(f"cannot read {path}: {error.strerror or error}") from None
+        missing = "; reinstall inkblur, or name a file of word vectors" if path == _BUNDLED else ""
+        raise EmbeddingError(f"cannot read {path}: {error.strerror or error}{missing}") from None
 
 
 def write_store(
@@ -293,19 +287,16 @@ def one_batch(
 
 
 def _is_compressed(message: bytes) -> bool:
-    """Whether a record batch names a compression: field 3 of RecordBatch in Arrow's Message.fbs."""
-
-    def follow(at: int) -> int:
-        return at + int(struct.unpack_from("<I", message, at)[0])
-
-    def field(table: int, index: int) -> int:
+    """Whether a record batch names a compression, as Arrow's Message.fbs says where."""
+    table = struct.unpack_from("<I", message)[0]
+    for index in (2, 3):  # Message.header, a RecordBatch, and its compression
         vtable = table - struct.unpack_from("<i", message, table)[0]
         size, slot = struct.unpack_from("<H", message, vtable)[0], 4 + 2 * index
         offset = struct.unpack_from("<H", message, vtable + slot)[0] if slot < size else 0
-        return table + offset if offset else 0
-
-    header = field(follow(0), 2)  # Message.header, a RecordBatch
-    return not header or field(follow(header), 3) != 0
+        if not offset:
+            return index == 2  # without a header nobody can tell
+        table += offset + struct.unpack_from("<I", message, table + offset)[0]
+    return True
 
 
 def _header(path: Path, schema: Any) -> tuple[dict[str, Any], Fingerprints]:

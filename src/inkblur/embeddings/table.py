@@ -175,7 +175,18 @@ class Embedding:
         table.provenance = dict(provenance)
         table.corpus = np.unique(np.asarray([] if corpus is None else corpus, dtype=np.uint64))
         table.corpus.flags.writeable = False
-        table.counts = None if counts is None else checked_counts(counts, len(words), name)
+        table.counts = None
+        if counts is not None:
+            given = np.asarray(counts)
+            if given.shape != (len(words),) or given.dtype.kind not in "iu":
+                raise EmbeddingError(
+                    f"{name}: {len(words)} words need {len(words)} whole numbers as counts, got an "
+                    f"array of {given.dtype} of shape {given.shape}"
+                )
+            if (given < 1).any() or float(given.sum(dtype=np.float64)) >= _MOST_UNITS:
+                raise EmbeddingError(f"{name}: counts start at 1 and add up to less than 2^62")
+            table.counts = given.astype(np.int64)
+            table.counts.flags.writeable = False
         if sha256 is not None:
             table.__dict__["sha256"] = sha256
         return table
@@ -192,7 +203,7 @@ class Embedding:
         self.__dict__.update(state)
         for part in state.values():
             if isinstance(part, np.ndarray):
-                part.flags.writeable = False
+                part.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -375,21 +386,3 @@ def check_content(table: Embedding) -> None:
         seen: set[str] = set()
         twice = next(w for w in table.words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
         raise EmbeddingError(f"{table.name}: the word {twice!r} appears twice in the table")
-
-
-def checked_counts(counts: Any, words: int, name: str) -> PublicCounts:
-    """A read-only int64 copy of one count a word, each at least 1, with a sum below 2^62."""
-    given = np.asarray(counts)
-    if given.shape != (words,) or given.dtype.kind not in "iu":
-        raise EmbeddingError(
-            f"{name}: {words} words need {words} whole numbers as counts, got an array of "
-            f"{given.dtype} of shape {given.shape}"
-        )
-    if (given < 1).any():
-        row = int(np.flatnonzero(given < 1)[0])
-        raise EmbeddingError(f"{name}: the count of word {row} is {given[row]}, expected >= 1")
-    if float(given.sum(dtype=np.float64)) >= _MOST_UNITS:
-        raise EmbeddingError(f"{name}: the counts add up to more than 2^62; divide them all")
-    kept: PublicCounts = given.astype(np.int64)
-    kept.flags.writeable = False
-    return kept
