@@ -96,7 +96,7 @@ def test_texts_of_the_pool_that_come_out_are_counted(folder: Path) -> None:
     chosen += [f"{text} alpha sigma alpha" for text in TEXTS[7:15]]
     _write(folder / "mine.csv", chosen, ["x"] * 15)
     try:
-        near = ("--set", "keep_meaning=1")
+        near = ("--set", "tau=0.008")  # each text but itself is far
         result = released(folder, "--epsilon", "40", *near, "--report", "r.json")
         assert result.exit_code == 0, result.output
         out = [row["text"].split() for row in rows(folder / "out.csv")]
