@@ -57,15 +57,6 @@ class Parameter:
         return self.label or self.name
 
     @property
-    def flag(self) -> str:
-        """The command line's option.
-
-        >>> Parameter("lam", 0.5, "Shape.", label="lambda").flag
-        '--lambda'
-        """
-        return f"--{self.title.replace('_', '-')}"
-
-    @property
     def kind(self) -> type:
         """bool, int, float or str."""
         return float if self.default is None else type(self.default)

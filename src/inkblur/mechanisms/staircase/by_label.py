@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -187,7 +187,10 @@ class ClassStaircase(TwoSteps):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Made again from its parameters."""
-        return _made_again, (self.embedding, self.epsilon, self.frequency_power)
+        power = self.frequency_power
+        return partial(ClassStaircase, epsilon=self.epsilon, frequency_power=power), (
+            self.embedding,
+        )
 
     def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
         yield np.arange(len(ids)), self._draw
@@ -200,7 +203,3 @@ class ClassStaircase(TwoSteps):
             if len(inside):  # all words of a class have one law
                 stays += float(self._draw.weights(int(inside[0]))[inside].sum(dtype=np.float64))
         return stays * 2.0**-64 / len(ids)
-
-
-def _made_again(embedding: Embedding, epsilon: float, power: float) -> ClassStaircase:
-    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=power)

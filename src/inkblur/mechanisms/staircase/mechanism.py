@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +180,8 @@ class Staircase(TwoSteps):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Made again from its parameters: the sets built so far show which words were drawn."""
-        return _made_again, (self.embedding, self.parameters, self._folder)
+        arguments: dict[str, Any] = {**self.parameters, "cache": self._folder}
+        return partial(Staircase, **arguments), (self.embedding,)
 
     @cached_property
     def spec(self) -> str:
@@ -252,10 +253,6 @@ class Staircase(TwoSteps):
         near = np.minimum(units, self.steps.near)
         weights = units * float(self.steps.low) + near * float(self.steps.step)
         return float(weights.sum() * 2.0**-64 / len(ids))
-
-
-def _made_again(embedding: Embedding, parameters: dict[str, Any], folder: Path | None) -> Staircase:
-    return Staircase(embedding, cache=folder, **parameters)
 
 
 def make_staircase(

@@ -221,16 +221,12 @@ class Draw:
         """How many of the 2^bits numbers draw each word for this one, (words,)."""
         steps = self.steps
         if word == NULL_ID:
-            return self._null_weights()
-        units, shares = self.sets.units.view(np.uint64), self.sets.shares(word).view(np.uint64)
-        return units * np.uint64(steps.low) + shares * np.uint64(steps.step)
-
-    def _null_weights(self) -> NDArray[np.uint64]:
-        # r draws a unit below `end` where r M < end 2^bits.
-        total, units = 1 << self.steps.bits, self.steps.units
-        below = [0, *(-(-end * total // units) for end in self.ends.tolist())]
-        weights = [after - before for before, after in pairwise(below)]
-        return np.array(weights, dtype=np.uint64)
+            # r draws a unit below `end` where r M < end 2^bits.
+            total, units = 1 << steps.bits, steps.units
+            below = [0, *(-(-end * total // units) for end in self.ends.tolist())]
+            return np.array([b - a for a, b in pairwise(below)], dtype=np.uint64)
+        owned, shares = self.sets.units.view(np.uint64), self.sets.shares(word).view(np.uint64)
+        return owned * np.uint64(steps.low) + shares * np.uint64(steps.step)
 
 
 def high_half(numbers: Bits, factor: int) -> Bits:
