@@ -34,8 +34,9 @@ EDGES = {
     "release": "documents embeddings files guarantees ledger mechanisms spec",
     "files": "atomic_file documents embeddings guarantees ledger mechanisms pools processes release "
     "spec",
-    "series": "files guarantees ledger release spec",
-    "sklearn": "documents files guarantees release spec",
+    "own": "documents embeddings guarantees",
+    "series": "documents files guarantees ledger mechanisms own release spec",
+    "sklearn": "documents files guarantees own release spec",
     "arrow": "files guarantees ledger mechanisms release spec",
     "engines": "arrow files release spec",
     "evaluation": "atomic_file documents embeddings files guarantees mechanisms pools release spec",

@@ -212,10 +212,11 @@ class Release:
         self, ledger: Ledger, budget: Budget = _UNLIMITED, **described: Any
     ) -> ReleaseAccount:
         """An entry of its own in a ledger; it holds the spec, and what is `described`."""
-        spec = self.resolved
+        spec = self.spec  # None: it was brought
+        law = {"mechanism": self.privatizer.mechanism.name}
         description = {
-            "spec": spec.to_json(),
-            "embedding": spec.embedding_sha256,
+            "spec": law if spec is None else spec.to_json(),
+            "embedding": None if spec is None else spec.embedding_sha256,
             "guarantee": self.promised.to_json(),
             "key": ledger.key_fingerprint(self.rng.fingerprint()),
             **({"caller": self.caller} if self.caller else {}),

@@ -11,23 +11,27 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError, PrivacyError
 from inkblur.files.records import Batch, Rows
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
+from inkblur.mechanisms.base import require_rng
+from inkblur.own import adopted
 from inkblur.release import (
     ROWS,
     ColumnLook,
     Columns,
     Limits,
+    Release,
     described_spec,
     prepare,
     warn_of,
 )
-from inkblur.rng import Rng
+from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Record, ReleaseKind, counted, is_missing, names_rows
+from inkblur.types import Record, counted, is_missing, names_rows
 
 T = TypeVar("T")
 Text = str | None
@@ -39,7 +43,7 @@ class PrivateTexts(Generic[T]):
 
     texts: T  # the kind that was given: list, pandas or polars Series, Arrow array
     guarantee: Guarantee
-    spec: ReleaseSpec  # with epsilon as a number and the table's fingerprint: repeats the release
+    spec: Any  # a ReleaseSpec that repeats the release; None where what drew was brought
 
 
 def privatize(
@@ -47,6 +51,7 @@ def privatize(
     strength: str | None = None,
     *,
     spec: ReleaseSpec | None = None,
+    privatizer: Any = None,
     ids: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
     rng: Rng | None = None,
@@ -62,7 +67,8 @@ def privatize(
     text comes out like an empty one, so that it does not show.
 
     The release is described by a `spec`, or by `strength` and the fields of
-    :class:`inkblur.ReleaseSpec` and parameters of its mechanism. `rng` draws the noise: a fresh
+    :class:`inkblur.ReleaseSpec` and parameters of its mechanism; or what draws is given, a
+    `privatizer` of one's own (:class:`inkblur.own.OwnPrivatizer`). `rng` draws the noise: a fresh
     secret key if it is left out. With a key that is used again, `ids` name the texts, one id a
     text; if they are left out, a text's content and the number of its occurrences so far do, as in
     a file.
@@ -83,11 +89,16 @@ def privatize(
     >>> inkblur.privatize(["So was I."], mechanism="laplace", epsilon=60.0, length=5).spec.name
     'laplace, epsilon 60, length 5'
     """
-    spec = described_spec(spec, strength, described)
-    if spec.kind is ReleaseKind.TF:
+    if privatizer is None:
+        prepared = prepare(described_spec(spec, strength, described), rng)
+    elif spec is not None or strength is not None or described:
+        raise ParameterError("`privatizer=` draws as it is: leave out the other settings")
+    else:
+        prepared = Release(adopted(privatizer), secure_rng() if rng is None else require_rng(rng))
+    if isinstance(prepared.privatizer, SyntheticVectors):
         raise ParameterError('vectors are no texts: use inkblur.TextPrivatizer(release="tf")')
     if names_rows(texts):
-        _check_index(texts, spec)
+        _check_index(texts, () if prepared.spec is None else prepared.spec.keep_columns)
     rows, back = _opened(texts)
     names = _beside(ids, "ids", len(rows))
     if names is not None and None in names:
@@ -95,7 +106,6 @@ def privatize(
     if names is not None and len(set(names)) != len(names):
         raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
     owners = _beside(people, "people", len(rows)) or [None] * len(rows)
-    prepared = prepare(spec, rng)
     hides_length = prepared.privatizer.hides_length
     given = [
         Record(name or "", row or "", f"text {place}", person)
@@ -116,7 +126,7 @@ def privatize(
     promised = release.guarantee(Fate(columns.texts))
     if names_rows(texts):
         promised = promised.passing(["the index, copied as is"])
-    return PrivateTexts(back(out), promised, release.resolved)
+    return PrivateTexts(back(out), promised, release.spec)
 
 
 def _beside(names: Any, what: str, count: int) -> list[str | None] | None:
@@ -170,7 +180,7 @@ def _checked(values: Sequence[Any]) -> list[Text]:
     return rows
 
 
-def _check_index(texts: Any, spec: ReleaseSpec) -> None:
+def _check_index(texts: Any, keep: Sequence[str]) -> None:
     """Refuse a pandas Series with an index that nobody named; warn of what a named one tells.
 
     Left out it cannot be: the texts would be put back into other rows of the frame they are from.
@@ -178,7 +188,7 @@ def _check_index(texts: Any, spec: ReleaseSpec) -> None:
     index, first = texts.index, texts.iloc[:ROWS]
     usual = ["index"] if index.nlevels == 1 else [f"level_{n}" for n in range(index.nlevels)]
     levels = [str(one if own is None else own) for own, one in zip(index.names, usual, strict=True)]
-    unnamed = [name for name in levels if name not in spec.keep_columns]
+    unnamed = [name for name in levels if name not in keep]
     if unnamed:
         raise PrivacyError(
             f"the index of the Series ({', '.join(map(repr, unnamed))}) would be copied beside the "

@@ -13,6 +13,7 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError, PrivacyError, needs
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
+from inkblur.own import adopted
 from inkblur.release import Columns, Release, described_spec
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.spec import ReleaseSpec
@@ -144,7 +145,7 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             spec = described_spec(self.spec, self.strength, described)
             privatizer, weak = _privatizer(spec.law), spec.accept_weak
         else:
-            weak = described.pop("accept_weak", False)
+            privatizer, weak = adopted(privatizer), described.pop("accept_weak", False)
             if described or self.strength is not None or self.spec is not None:
                 raise ParameterError("`privatizer=` draws as it is: leave out the other settings")
         privatizer.refuse_weak(accept_weak=weak)
