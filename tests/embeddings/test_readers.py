@@ -51,7 +51,9 @@ def test_every_dialect_gives_the_same_table(tmp_path: Path, content: bytes) -> N
     assert load(tmp_path, content) == ["a:1,2", "b:3,4"]
 
 
-@pytest.mark.parametrize("word", ['"', "'", '"a', "NA", "nan", "2000", "-1.5", "é", "\\", ". . ."])
+@pytest.mark.parametrize(
+    "word", ['"', "'", '"a', "NA", "nan", "BZh9", "2000", "-1.5", "é", "\\", ". . ."]
+)
 def test_a_word_is_any_text(tmp_path: Path, word: str) -> None:
     assert load(tmp_path, f"{word} 1 2\nb 3 4\n".encode()) == [f"{word}:1,2", "b:3,4"]
 
@@ -145,7 +147,7 @@ def test_a_pipe_is_refused() -> None:
     os.close(writing)  # so that reading it would end, not wait
     try:
         with pytest.raises(EmbeddingError, match="is a pipe or a device"):
-            load_embedding(f"/dev/fd/{reading}", format="glove")
+            load_embedding(f"/dev/fd/{reading}")
     finally:
         os.close(reading)
 

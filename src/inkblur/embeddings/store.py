@@ -134,7 +134,7 @@ def is_ink(path: Path, format: str | None) -> bool:
         return format == "ink"
     try:
         with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.seekable() and file.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
         missing = "; reinstall inkblur, or name a file of word vectors" if path == _BUNDLED else ""
         raise EmbeddingError(f"cannot read {path}: {error.strerror or error}{missing}") from None

@@ -56,12 +56,12 @@ class ByteSource:
         if not self._raw.seekable():
             self._raw.close()
             raise EmbeddingError(f"{path} is a pipe or a device; save it to a file first")
-        magic = self._raw.read(4)
+        magic = self._raw.read(10)
         self._raw.seek(0)
         self._plain: BinaryIO = self._raw
         if magic[:2] == b"\x1f\x8b":
             self._plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._raw, mode="rb"))
-        elif magic[:3] == b"BZh" or magic in (b"PK\3\4", b"PK\5\6"):
+        elif (magic[:3], magic[4:]) == (b"BZh", b"1AY&SY") or magic[:4] in (b"PK\3\4", b"PK\5\6"):
             self._raw.close()
             raise EmbeddingError(f"{path} is packed with bzip2 or zip; unpack it first")
 

@@ -27,7 +27,9 @@ from inkblur.types import Ids, Vectors
 _PRODUCTS = 1 << 22  # of private texts with cells or with texts that are held at once
 LARGE = 1 << 15  # texts of a cell: from here on a GPU is worth its while
 _OTHER_LABEL = 1 << 26  # above twice the largest product
-_ON_DEVICE = 1 << 26  # products that are held on a device at once
+_ON_DEVICE = 1 << 27  # products that are held on a device at once
+_SPARE = 16  # texts taken beyond the one that is sought
+_PLACE = 32  # bits for a text's place in its cell; its nearness takes the bits above
 
 
 def text_units(pool: Pool, units: int) -> WordUnits:
@@ -183,21 +185,40 @@ class TorchSearch:
         """
         import torch
 
-        size = len(units)
+        size, least = len(units), int(units.min())
         out = np.empty(len(places), dtype=np.int64)
         cell = self._held[first : first + size].double().T
-        owned = torch.from_numpy(units).to(self._device)
+        extra = torch.from_numpy(units - least).to(self._device)
+        ranks = np.minimum(places // least, size - 1)
+        order = np.argsort(ranks, kind="stable")  # so that texts taken together are alike in number
         step = max(1, _ON_DEVICE // size)
         with torch.inference_mode():
-            for start in range(0, len(places), step):
-                rows = slice(start, start + step)
+            for start in range(0, len(order), step):
+                rows = order[start : start + step]
                 near = torch.from_numpy(points[rows]).to(self._device).double() @ cell
-                order = torch.sort(near, dim=1, descending=True, stable=True).indices
-                ends = torch.cumsum(owned[order], dim=1)
-                wanted = torch.from_numpy(places[rows]).to(self._device)
-                at = (ends <= wanted[:, None]).sum(dim=1, keepdim=True)
-                out[rows] = order.gather(1, at)[:, 0].cpu().numpy()
+                wanted = torch.from_numpy(places[rows]).to(self._device)[:, None]
+                taken = min(size, int(ranks[rows].max()) + 1 + _SPARE)
+                out[rows] = _owners(near.float(), wanted, taken, least, extra)
         return out
+
+
+def _owners(seen: Any, wanted: Any, taken: int, least: int, extra: Any) -> Ids:
+    """Of each row the owner of the wanted unit, sought among the `taken` nearest texts or more."""
+    import torch
+
+    while True:
+        near, at = torch.topk(seen, taken, dim=1, sorted=False)
+        # One number for both: the nearer first, of equally near ones the first in the cell.
+        keys = torch.sort((near.long() << _PLACE) - at, dim=1, descending=True).values
+        at = -keys & ((1 << _PLACE) - 1)
+        near = keys + at
+        ends = torch.cumsum(extra[at] + least, dim=1)
+        found = (ends <= wanted).sum(dim=1, keepdim=True)
+        # Of texts as near as the last one, not all need be among those taken.
+        if taken == seen.shape[1] or bool((near.gather(1, found) > near[:, -1:]).all()):
+            owners: Ids = at.gather(1, found)[:, 0].cpu().numpy()
+            return owners
+        taken = min(seen.shape[1], 2 * taken)
 
 
 def search_on(points: TextPoints, device: Device) -> TorchSearch | None:
