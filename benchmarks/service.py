@@ -33,7 +33,7 @@ import inkblur
 from inkblur.arrow import CountedRelease, prepare, release_together
 
 # At small epsilons the near sets of all words exceed what the mechanism keeps: it makes them again.
-SETTINGS: dict[str, Any] = {"mechanism": "staircase", "epsilon": 8.0}
+SETTINGS: dict[str, Any] = {"setting": {"epsilon": 8.0}}
 PORT = 8650
 ServiceAnswer = tuple[
     list[float], int, float

@@ -120,16 +120,13 @@ class House:
         from fastapi.testclient import TestClient
 
         from inkblur.service.application import ServiceSettings, make_application
-        from inkblur.service.schemas import PublicTables
 
-        tables = PublicTables(
-            str(self.folder / ask.table), None if ask.pool is None else str(self.folder / ask.pool)
-        )
         served = ServiceSettings(
             self.rng(ask),
             self.folder / "uploads",
             str(self.ledger),
-            tables=tables,
+            embedding=str(self.folder / ask.table),
+            pool=None if ask.pool is None else str(self.folder / ask.pool),
             limits=self.limits(ask) or Limits(),
             **settings,
         )
@@ -277,11 +274,8 @@ def asked(ask: Ask) -> dict[str, Any]:
     plain = ("mechanism", "epsilon", "unit", "length", "keep", "names", "release")
     own = {name: value for name, value in ask.law.items() if name not in plain}
     own.pop("near", None)  # the page and requests know numbers alone
-    return {
-        **{name: ask.law[name] for name in plain if name in ask.law},
-        "parameters": own,
-        **dict.fromkeys(ask.consents, True),
-    }
+    setting = {name: ask.law[name] for name in plain if name in ask.law}
+    return {"setting": {**setting, "parameters": own, **dict.fromkeys(ask.consents, True)}}
 
 
 def _sent(client: Any, way: str, **body: Any) -> Any:
@@ -642,18 +636,24 @@ def test_a_caller_has_one_account_at_a_server(house: House) -> None:
     (house.folder / "tokens").write_text(f"alice release,ledger {token}\n")
     (house.folder / "tokens").chmod(0o600)
     ask = Ask(budget=2.0 * max(len(text.split()) for text in TEXTS), keep=("id",))
-    with house.server(ask, tokens=read_tokens(house.folder / "tokens")) as client:
+    named = {
+        name: inkblur.ReleaseSpec.of(**{**WORD_LAW, **law}, embedding=str(house.folder / ask.table))
+        for name, law in {"one": {}, "other": {"epsilon": 1.5}}.items()
+    }
+    tokens = read_tokens(house.folder / "tokens")
+    with house.server(ask, tokens=tokens, named=named) as client:
         client.headers["Authorization"] = f"Bearer {token}"
-        body = {"texts": TEXTS, "ids": IDS, **asked(ask)}
+        body = {"texts": TEXTS, "ids": IDS, "setting": "one"}
         told = _sent(client, "/v1/release", json=body)
         spent = house.charged()
         assert spent > 0
-        answer = _released(house, client, *_uploaded(house, ask, client))
+        place, chosen = _uploaded(house, ask, client)
+        answer = _released(house, client, place, {**chosen, "setting": "one"})
         assert answer.columns["text"] == told["texts"]
         assert house.charged() == spent
         place, chosen = _uploaded(house, ask, client)
         with pytest.raises(Refused, match="budget"):
-            _released(house, client, place, {**chosen, "epsilon": 1.5})
+            _released(house, client, place, {**chosen, "setting": "other"})
         assert house.charged() == spent
 
 

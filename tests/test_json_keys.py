@@ -109,7 +109,7 @@ def of_a_server(house: House) -> Any:
         answers = {
             "release": released,
             "preview": client.post("/v1/preview", json={"text": TEXTS[0], **asked(ask)}),
-            "mechanisms": client.get("/v1/mechanisms"),
+            "choices": client.get("/v1/choices"),
             "ledger": client.get("/v1/ledger"),
             "ledger/spent": client.post("/v1/ledger/spent", json={"person": IDS[0]}),
             "ledger/verify": client.post("/v1/ledger/verify"),

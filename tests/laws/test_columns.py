@@ -120,7 +120,8 @@ def by_upload(folder: Path, suffix: str, keep: list[str]) -> Read:
     with testclient.TestClient(_service(folder), "http://127.0.0.1:8642") as client:
         body = write(folder / f"in.{suffix}").read_bytes()
         place = client.post(f"/v1/uploads?suffix={suffix}", content=body).json()["upload"]
-        asked = {"epsilon": 8, "keep_columns": keep, "id_column": "id", "person_column": "person"}
+        columns = {"keep_columns": keep, "id_column": "id", "person_column": "person"}
+        asked = {"setting": {"epsilon": 8}, **columns}
         shown = client.post(f"/v1/uploads/{place}/preview", json=asked).json()
         assert shown["copied"] == keep
         assert {*COLUMNS} <= {*shown["not_copied"], *keep}
@@ -195,7 +196,7 @@ def test_texts_with_ids_and_people_come_back_alone(tmp_path: Path) -> None:
     sent = {f"{name}s": [row[name] for row in ROWS] for name in ("text", "id")}
     sent["people"] = [row["person"] for row in ROWS]
     with testclient.TestClient(_service(tmp_path), "http://127.0.0.1:8642") as client:
-        answer = client.post("/v1/release", json={**sent, "epsilon": 8})
+        answer = client.post("/v1/release", json={**sent, "setting": {"epsilon": 8}})
     assert answer.status_code == 200, answer.text
     assert "zzqq" not in answer.text
     released = inkblur.privatize(

@@ -518,13 +518,13 @@ def test_a_server_draws_what_a_list_draws(place: Path, tmp_path: Path) -> None:
     from fastapi.testclient import TestClient
 
     from inkblur.service.application import ServiceSettings, make_application
-    from inkblur.service.schemas import PublicTables
 
     served = ServiceSettings(
         inkblur.keyed_rng(KEY),
         tmp_path / "uploads",
         str(tmp_path / "ledger.db"),
-        tables=PublicTables(str(place / "toy.ink"), str(place / "labels.pool")),
+        embedding=str(place / "toy.ink"),
+        pool=str(place / "labels.pool"),
     )
     staircase = {
         **{"mechanism": "staircase", "epsilon": 4.0, "drop": OPEN, "names": "null"},
@@ -533,7 +533,7 @@ def test_a_server_draws_what_a_list_draws(place: Path, tmp_path: Path) -> None:
     pooled = {"unit": "text", "epsilon": 5.0, "parameters": {"tau": 0.05}}
     with TestClient(make_application(served), "http://127.0.0.1:8642") as client:
         for name, setting in (("staircase; ids", staircase), ("pool, labels; ids", pooled)):
-            told = client.post("/v1/release", json={"texts": TEXTS, "ids": IDS, **setting})
+            told = client.post("/v1/release", json={"texts": TEXTS, "ids": IDS, "setting": setting})
             assert told.status_code == 200, told.text
             assert digest(told.json()["texts"]) == stored()[name]
 

@@ -13,17 +13,21 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Send
 
+from inkblur import Staircase
 from inkblur.errors import InputError
 from inkblur.release import Limits
 from inkblur.service import limits
 from inkblur.service.limits import RequestLimits
+from inkblur.service.settings import Settings
 from inkblur.service.tokens import Tokens, read_tokens
 from inkblur.service.uploads import MOST_OF_ONE
+from tests.packaged_strengths import EPSILON
 from tests.service.conftest import MakeClient
 
 ALICE, BOB, READER = "0123456789abcdef" * 2, "fedcba9876543210" * 2, "02468ace13579bdf" * 2
 MONITOR = "13579bdf02468ace" * 2
-SENT = {"texts": ["the doctor was angry"], "ids": ["7"], "mechanism": "staircase", "epsilon": 2.5}
+SENT = {"texts": ["the doctor was angry"], "ids": ["7"], "setting": "medium"}
+LOSS = 4 * EPSILON["medium"]  # of these words
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -42,8 +46,11 @@ def token_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def guarded(make_client: MakeClient, token_file: Path) -> TestClient:
-    return make_client(tokens=read_tokens(token_file), limits=Limits(budget=10.0))
+def guarded(
+    make_client: MakeClient, token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> TestClient:
+    monkeypatch.setattr(Settings, "prepare_all", lambda self: None)  # takes minutes
+    return make_client(tokens=read_tokens(token_file), limits=Limits(budget=20 * EPSILON["strong"]))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +67,7 @@ def test_counts_are_for_an_operator_and_coarse(guarded: TestClient) -> None:
     """They showed one caller how much another released."""
     words = [f"doctor {'angry ' * n}" for n in range(13)]
     for number, text in enumerate(words):
-        sent = {"texts": [text], "ids": [f"{number}"], "mechanism": "staircase", "epsilon": 0.5}
+        sent = {"texts": [text], "ids": [f"{number}"], "setting": "strong"}
         assert guarded.post("/v1/release", json=sent, headers=bearer(BOB)).status_code == 200
     for token in (ALICE, BOB, READER):
         assert guarded.get("/metrics", headers=bearer(token)).status_code == 403
@@ -74,10 +81,42 @@ def test_counts_are_for_an_operator_and_coarse(guarded: TestClient) -> None:
     assert all(figure == 0 or math.frexp(figure)[0] == 0.5 for figure in figures)
 
 
+@pytest.mark.parametrize("setting", [{"strength": "medium"}, {"epsilon": 2.0}, "words-6", "none"])
+def test_with_tokens_only_named_settings(guarded: TestClient, setting: object) -> None:
+    """Accounts were widened by options, and others held up by what takes long."""
+    sent = {**SENT, "setting": setting}
+    told = guarded.post("/v1/release", json=sent, headers=bearer(ALICE))
+    assert told.status_code == 422
+    assert "strong" in told.json()["error"]["message"]
+    look = guarded.post("/v1/preview", json={"text": "a", "setting": setting}, headers=bearer(BOB))
+    assert look.status_code == 422
+    file = guarded.post("/v1/uploads?suffix=txt", content=b"hello\n", headers=bearer(ALICE))
+    place = f"/v1/uploads/{file.json()['upload']}"
+    body = {"setting": setting}
+    assert guarded.post(f"{place}/release", json=body, headers=bearer(ALICE)).status_code == 422
+    assert guarded.post(f"{place}/preview", json=body, headers=bearer(ALICE)).status_code == 422
+    guarded.delete(place, headers=bearer(ALICE))
+
+
+def test_everything_is_made_before_the_first_answer(
+    make_client: MakeClient, token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near sets were made on first use and shared: by its time a preview told whether another
+    caller had released certain words.
+    """
+    prepared: list[Staircase] = []
+    monkeypatch.setattr(Staircase, "prepare", lambda self: prepared.append(self))
+    client = make_client(tokens=read_tokens(token_file))
+    offered = client.app._app.state.settings  # type: ignore[attr-defined]
+    mechanisms = [offered.release(spec).privatizer.mechanism for spec in offered.named.values()]
+    assert list(map(id, prepared)) == list(map(id, mechanisms))
+    assert len(prepared) == 6
+
+
 def test_without_a_token_only_the_page_and_its_health(guarded: TestClient) -> None:
     assert guarded.get("/healthz").status_code == 200
     assert guarded.get("/").status_code == 200
-    for path in ("/v1/mechanisms", "/v1/ledger", "/metrics", "/v1/uploads/x"):
+    for path in ("/v1/choices", "/v1/ledger", "/metrics", "/v1/uploads/x"):
         answer = guarded.get(path)
         assert answer.status_code == 401, path
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -91,9 +130,11 @@ def test_no_caller_learns_from_anothers_ids_and_texts(guarded: TestClient) -> No
     assert other.status_code == 200  # alice has spent her record's budget, not bob's
     assert other.json()["texts"] != mine["texts"]
     assert other.json()["counts"]["replayed"] == 0
-    assert other.json()["largest_loss"] == mine["largest_loss"] == 10.0
+    assert other.json()["largest_loss"] == mine["largest_loss"] == LOSS
     assert "first recorded release" in " ".join(other.json()["guarantee"]["lines"])
-    third = guarded.post("/v1/release", json={**SENT, "texts": ["three"]}, headers=bearer(BOB))
+    third = guarded.post(
+        "/v1/release", json={**SENT, "texts": ["three " * 20]}, headers=bearer(BOB)
+    )
     assert third.status_code == 409  # another text under his own id
 
 
@@ -231,7 +272,7 @@ def test_who_stops_sending_a_file_keeps_no_place(
 def test_who_stops_taking_a_file_keeps_no_place(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sent = {"mechanism": "staircase", "strength": "medium"}
+    sent = {"setting": "medium"}
     name = client.post("/v1/uploads?suffix=txt", content=b"hello\n").json()["upload"]
     place = f"/v1/uploads/{name}"
     client.post(f"{place}/release", json=sent)

@@ -245,15 +245,20 @@ def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
     assert pool_page.inner_text("#stop") == f"medium, epsilon {EPSILON['medium']:g} per word"
 
 
-def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
-    """There is no strength to choose: epsilons are offered, and the page says what is missing."""
+def few_words(folder: Path) -> str:
+    """A table whose near sets are made at once."""
     table = inkblur.load_embedding()
     assert table.counts is not None
     few = inkblur.Embedding(
         table.words[:3000], table.vectors[:3000], name="few", counts=table.counts[:3000]
     )
-    write_store(tmp_path / "few.ink", few)
-    server = Server(tmp_path, "--embedding", str(tmp_path / "few.ink"))
+    write_store(folder / "few.ink", few)
+    return str(folder / "few.ink")
+
+
+def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
+    """There is no strength to choose: epsilons are offered, and the page says what is missing."""
+    server = Server(tmp_path, "--embedding", few_words(tmp_path))
     try:
         with opened(browser, server) as page:
             assert "No attack was measured" in page.inner_text("#stop-hint")
@@ -706,7 +711,10 @@ def test_with_tokens_the_page_asks_for_one(browser: Any, tmp_path: Path) -> None
     tokens = tmp_path / "tokens"
     tokens.write_text(f"alice release {token}\n")
     tokens.chmod(0o600)
-    server = Server(tmp_path, "--token-file", str(tokens))
+    few, own = few_words(tmp_path), tmp_path / "survey.json"
+    own.write_text(json.dumps({"mechanism": "staircase", "epsilon": 4, "embedding": few}))
+    offered = ("--embedding", few, "--setting", f"survey={own}")
+    server = Server(tmp_path, "--token-file", str(tokens), *offered)
     try:
         page = browser.new_page()
         page.set_default_timeout(SLOW)
@@ -720,6 +728,8 @@ def test_with_tokens_the_page_asks_for_one(browser: Any, tmp_path: Path) -> None
         page.click("#token-form button")
         page.wait_for_selector("#released span")
         assert page.is_hidden("#token-form")
+        assert page.is_checked("#stay-own")
+        assert page.inner_text("#stop").startswith("survey")
         page.click("#tab-ledger")
         page.wait_for_selector("#error:not([hidden])")
         assert "does not have the role ledger" in page.inner_text("#error")

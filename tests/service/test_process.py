@@ -28,7 +28,7 @@ httpx = pytest.importorskip("httpx")
 
 
 SECRET = "zugzwang"
-MEDIUM = {"mechanism": "staircase", "strength": "medium"}
+MEDIUM = {"setting": "medium"}
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ def test_no_text_and_no_token_in_the_log(server: Server) -> None:
         {"texts": [SECRET], SECRET: 1},
         {"texts": [SECRET], "ids": [SECRET, SECRET], **MEDIUM},
         {"texts": [{SECRET: SECRET}], **MEDIUM},
-        {"texts": [SECRET], "epsilon": 1e5, "mechanism": "staircase"},
+        {"texts": [SECRET], "setting": {"epsilon": 1e5}},
     ]
     with httpx.Client(base_url=server.url, timeout=60) as client:
         for body in wrong:
@@ -326,7 +326,7 @@ def test_a_port_that_is_taken_is_refused_in_words(server: Server, tmp_path: Path
     )
     assert done.returncode == 1
     assert f"cannot listen on port {server.port} of 127.0.0.1 (address already in" in done.stderr
-    assert "choose another with --port" in done.stderr
+    assert "choose another --port" in done.stderr
 
 
 def test_a_folder_that_others_may_look_into_is_refused(tmp_path: Path) -> None:

@@ -13,15 +13,17 @@ from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
 from inkblur.errors import InkblurError
 from inkblur.release import Limits, prepare
 from inkblur.service.problems import in_fields
-from inkblur.service.schemas import FileSettings, ReleaseTexts
+from inkblur.service.releases import MOST_LETTERS, ReleaseTexts
+from inkblur.service.settings import FreeSetting
+from inkblur.service.uploads import FileSettings
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record
 from tests import packaged_strengths
 from tests.packaged_strengths import EPSILON
 from tests.service.conftest import MakeClient
 
-MEDIUM = {"mechanism": "staircase", "strength": "medium"}
-QUERY = "/v1/release?mechanism=staircase&strength=medium"
+MEDIUM = {"setting": "medium"}
+QUERY = "/v1/release?setting=medium"
 SECRET = "zugzwang"
 
 
@@ -53,8 +55,9 @@ def test_refusals_name_the_fields_of_a_request(client: TestClient) -> None:
         message: str = answer.json()["error"]["message"]
         return message
 
-    assert refusal(**MEDIUM, ids=["a", "b"]) == "the body: ids must be as many as the texts"
-    assert refusal() == "choose how strong: `strength` light, medium or strong; or `epsilon`"
+    assert "ids must be as many as the texts" in refusal(**MEDIUM, ids=["a", "b"])
+    assert "`strength` light, medium or strong; or `epsilon`" in refusal(setting={})
+    assert "light, medium, strong" in refusal(setting="weakest")
 
 
 def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> None:
@@ -66,8 +69,12 @@ def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> N
 
 
 def test_few_bytes_do_not_stand_for_many_draws(client: TestClient) -> None:
-    filled = {"texts": [""] * 300, "length": 10_000, **MEDIUM}
+    filled = {"texts": [""] * 300, "setting": {"strength": "medium", "length": 10_000}}
     assert client.post("/v1/release", json=filled).status_code == 413
+    short = {"texts": ["a " * (MOST_LETTERS // 2)] * 9, **MEDIUM}
+    assert client.post("/v1/release", json=short).status_code == 413
+    long = {"texts": ["a" * (MOST_LETTERS + 1)], **MEDIUM}
+    assert client.post("/v1/release", json=long).status_code == 422
 
 
 def test_an_id_that_repeats_is_refused(client: TestClient) -> None:
@@ -80,17 +87,18 @@ def test_an_id_that_repeats_is_refused(client: TestClient) -> None:
     [
         {},
         {"texts": []},
-        {"texts": ["a"], "strength": "medium", "epsilon": 2},
-        {"texts": ["a"], "strength": SECRET},
-        {"texts": ["a"], SECRET: 1},
-        {"texts": ["a"], "strength": "medium", "parameters": {SECRET: "x"}},
-        {"texts": ["a"], "mechanism": SECRET, "epsilon": 1},
-        {"texts": [SECRET, {"a": SECRET}], "epsilon": 1},
-        {"texts": [SECRET], "ids": ["1", "2"], "epsilon": 1},
-        {"texts": [SECRET], "epsilon": 1e5, "mechanism": "staircase"},  # weak
-        {"texts": [SECRET], "unit": "text", "epsilon": 1},  # no pool
-        {"texts": [SECRET], "embedding": "/etc/passwd", "epsilon": 1},
-        {"texts": [SECRET], "accept_weak": True, "epsilon": 1},
+        {"texts": ["a"], "setting": {"strength": "medium", "epsilon": 2}},
+        {"texts": ["a"], "setting": SECRET},
+        {"texts": ["a"], "setting": {"strength": SECRET}},
+        {"texts": ["a"], SECRET: 1, **MEDIUM},
+        {"texts": ["a"], "setting": {"strength": "medium", "parameters": {SECRET: "x"}}},
+        {"texts": ["a"], "setting": {"mechanism": SECRET, "epsilon": 1}},
+        {"texts": [SECRET, {"a": SECRET}], **MEDIUM},
+        {"texts": [SECRET], "ids": ["1", "2"], **MEDIUM},
+        {"texts": [SECRET], "setting": {"epsilon": 1e5}},  # weak
+        {"texts": [SECRET], "setting": "pool-2"},  # no pool
+        {"texts": [SECRET], "setting": {"embedding": "/etc/passwd", "epsilon": 1}},
+        {"texts": [SECRET], "setting": {"accept_weak": True, "epsilon": 1}},
     ],
 )
 def test_errors_have_one_shape_and_no_text(client: TestClient, sent: dict[str, Any]) -> None:
@@ -106,7 +114,7 @@ def test_a_refusal_advises_only_what_a_request_can_ask_for(
     client: TestClient, how: dict[str, Any]
 ) -> None:
     """It named `accept_weak`, `level` and `radius`, which are unknown here."""
-    sent = {"mechanism": "staircase", **how}
+    sent = {"setting": {"mechanism": "staircase", **how}}
     told = [
         client.post("/v1/release", json={"texts": ["hello there"], **sent}),
         client.post("/v1/preview", json={"text": "hello there", **sent}),
@@ -119,7 +127,7 @@ def test_a_refusal_advises_only_what_a_request_can_ask_for(
         refusals.append(answer.json()["error"]["message"])
     for refusal in refusals:
         named = set(re.findall(r"`(\w+)", refusal))
-        assert named <= set(ReleaseTexts.model_fields), refusal
+        assert named <= {*ReleaseTexts.model_fields, *FreeSetting.model_fields}, refusal
     client.delete(f"/v1/uploads/{name}")
 
 
@@ -144,7 +152,8 @@ def test_advice_of_the_library_names_fields_of_a_request(refused: Callable[[], N
     with pytest.raises(InkblurError) as caught:
         refused()
     told = in_fields(str(caught.value))
-    assert set(re.findall(r"`(\w+)", told)) <= set(FileSettings.model_fields), told
+    fields = {*FileSettings.model_fields, *FreeSetting.model_fields}
+    assert set(re.findall(r"`(\w+)", told)) <= fields, told
     assert told.endswith(("or leave such records out", "records apart", "and `names`")), told
 
 
@@ -161,9 +170,8 @@ def test_the_ledger_is_verified_without_a_body(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("/v1/release", '{"texts": ["a"], "epsilon": 1, "epsilon": 9}'),
-        ("/v1/release", '{"texts": ["a"], "epsilon": 1, "parameters": {"tau": 1, "tau": 2}}'),
-        ("/v1/preview", '{"text": "a", "epsilon": 1, "epsilon": 9}'),
+        ("/v1/release", '{"texts": ["a"], "setting": "strong", "setting": "light"}'),
+        ("/v1/release", '{"texts": ["a"], "setting": {"epsilon": 1, "epsilon": 9}}'),
         ("/v1/ledger/spent", '{"person": "ada", "person": "bob"}'),
         ("/v1/ledger/verify", '{"anchor": null, "zugzwang": 1, "zugzwang": 2}'),
         ("/v1/uploads/none/release", '{"epsilon": 1, "epsilon": 9}'),
@@ -182,8 +190,7 @@ def test_a_key_that_is_there_twice_is_refused(
 @pytest.mark.parametrize(
     "path",
     [
-        f"{QUERY}&strength=strong",
-        "/v1/release?mechanism=staircase&epsilon=1&epsilon=8",
+        f"{QUERY}&setting=strong",
         f"{QUERY}&zugzwang=1&zugzwang=2",
         "/v1/uploads?suffix=txt&suffix=csv",
         "/v1/ledger?limit=1&limit=2",
@@ -288,37 +295,43 @@ def test_the_risks_are_those_of_a_text_as_long(client: TestClient, words: int) -
 def test_words_that_are_copied_stay(client: TestClient) -> None:
     sent: dict[str, Any] = {
         "text": "The doctor saw Maria at 5, and left.",
-        "keep": ["stop-words"],
-        **MEDIUM,
+        "setting": {"strength": "medium", "keep": ["stop-words"]},
     }
     assert 0.5 <= client.post("/v1/preview", json=sent).json()["words_left"] < 0.7  # 3 of 6
-    sent = {**sent, "text": "doctor nurse cat dog " + "the of and " * 20, "length": 2}
+    sent["setting"]["length"] = 2
+    sent["text"] = "doctor nurse cat dog " + "the of and " * 20
     assert client.post("/v1/preview", json=sent).json()["words_left"] < 0.5  # none is copied
 
 
 def test_a_preview_of_a_bag_has_no_places(client: TestClient) -> None:
-    told = client.post("/v1/preview", json={"text": "a b c", "release": "bag", **MEDIUM}).json()
+    told = client.post("/v1/preview", json={"text": "a b c", "setting": "medium-topic"}).json()
     assert told["pieces"] is None
     assert told["released"].split() == sorted(told["released"].split())
 
 
-def test_mechanisms_and_choices(client: TestClient) -> None:
-    known = {each["name"]: each for each in client.get("/v1/mechanisms").json()}
-    assert known["staircase"]["strengths"]["medium"]["epsilon"] == EPSILON["medium"]
+def test_choices_are_what_was_measured(client: TestClient) -> None:
     choices = client.get("/v1/choices").json()
     stops = choices["words"]
+    assert [stop["setting"] for stop in stops[:3]] == ["strong", "medium", "light"]
     assert [stop["strength"] for stop in stops[:3]] == ["strong", "medium", "light"]
     assert len(stops) > 3
-    assert all(stop["risks"] == [] for stop in stops[3:])
+    assert all(stop["risks"] == [] and stop["strength"] is None for stop in stops[3:])
     for stop in stops[:3]:
-        stored = known["staircase"]["strengths"][stop["strength"]]["risks"]
-        cells = [shares[str(choices["risk_words"])] for shares in stored.values()]
-        found = [(risk["share"], risk["guessing"]) for risk in stop["risks"]]
-        assert found == sorted(((c["share"], c["guessing"]) for c in cells), reverse=True)
-        assert len(found) == 3
+        assert stop["epsilon"] == EPSILON[stop["strength"]]
+        assert len(stop["risks"]) == 3
+        shares = [risk["share"] for risk in stop["risks"]]
+        assert shares == sorted(shares, reverse=True)
     meanings = [stop["meaning"] for stop in stops]
     assert meanings == sorted(meanings)
-    assert choices["pool"] is None
+    assert (choices["pool"], choices["own"]) == (None, [])
+
+
+def test_settings_that_the_owner_named(make_client: MakeClient) -> None:
+    own = ReleaseSpec("laplace", 30.0, length=6)
+    client = make_client(named={"survey": own})
+    told = client.post("/v1/release", json={"texts": ["one two"], "setting": "survey"}).json()
+    assert len(told["texts"][0].split()) == 6
+    assert [each["setting"] for each in client.get("/v1/choices").json()["own"]] == ["survey"]
 
 
 def test_metrics_and_the_description(client: TestClient) -> None:

@@ -20,7 +20,7 @@ from inkblur.service.tokens import LOCAL
 from inkblur.service.uploads import KEPT_SECONDS
 from tests.service.conftest import MakeClient
 
-MEDIUM = {"mechanism": "staircase", "strength": "medium"}
+MEDIUM: dict[str, Any] = {"setting": "medium"}
 
 
 def send(client: TestClient, body: bytes, suffix: str) -> Any:

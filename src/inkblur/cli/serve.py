@@ -9,14 +9,17 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from inkblur.cli import options
 from inkblur.cli.console import talk
 from inkblur.cli.privatize import read_key_file
-from inkblur.errors import ParameterError
+from inkblur.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from inkblur.spec import ReleaseSpec
 
 _FINISH_SECONDS = 60  # for what was accepted, after SIGTERM
 
@@ -54,19 +57,21 @@ def serve(
         Path | None,
         typer.Option(help="Folder for uploaded files (default: one in your cache folder)."),
     ] = None,
-    prepare: Annotated[
-        bool,
+    setting: Annotated[
+        list[str],
         typer.Option(
-            "--prepare",
-            help="Make all tables of the three strengths before listening: minutes the first "
-            "time, kept afterwards.",
+            metavar="NAME=FILE",
+            help="Offer a release under this name: a spec as `inkblur privatize --report` writes "
+            "it. Repeat for several.",
         ),
-    ] = False,
+    ] = [],  # noqa: B006
 ) -> None:
     """Serve releases over HTTP, and a page at / to try, publish and account for them.
 
-    Without --token-file it listens only on this machine, and anyone on it can use it. With it, only
-    those who have a token can. Every release is recorded in the ledger before it is sent.
+    Without --token-file it listens only on this machine, and anyone on it can use it and try any
+    setting. With it, only those who have a token can, and they choose among named settings: light,
+    medium, strong, those of the pool, and what --setting names. Every release is recorded in the
+    ledger before it is sent.
 
     Example: inkblur serve --ledger ledger.db --budget 500
     """
@@ -80,7 +85,6 @@ def serve(
 
         from inkblur.service.application import ServiceSettings, make_application
         from inkblur.service.limits import RequestLimits, is_loopback
-        from inkblur.service.schemas import PublicTables
         from inkblur.service.tokens import read_tokens
     except ImportError as error:
         if error.name is not None and error.name.startswith("inkblur"):
@@ -100,13 +104,13 @@ def serve(
                 uploads or cache_folder() / "uploads" / str(port),
                 ledger,
                 None if token_file is None else read_tokens(token_file),
-                PublicTables(embedding, pool),
+                embedding,
+                pool,
+                _named(setting),
                 Limits(budget, person_budget),
                 RequestLimits(),
             )
         )
-        if prepare:
-            _prepare(embedding)
         if token_file is not None and not is_loopback(host):
             talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
 
@@ -180,15 +184,18 @@ def _bound(host: str, port: int) -> Iterator[list[socket.socket]]:
         yield sockets
 
 
-def _prepare(embedding: str | None) -> None:
-    """Have the near words of every word on disk, so that no request waits for them."""
-    from inkblur.mechanisms.staircase import Staircase
-    from inkblur.spec import ReleaseSpec
-    from inkblur.types import Strength
+def _named(settings: list[str]) -> dict[str, ReleaseSpec]:
+    """The specs that the owner names."""
+    from inkblur.spec import read_spec
 
-    for strength in Strength:
-        spec = ReleaseSpec("staircase", strength=strength.value, embedding=embedding)
-        mechanism = spec.mechanism_on(spec.table())
-        assert isinstance(mechanism, Staircase)
-        talk.print(f"preparing {strength.value}")
-        mechanism.prepare()
+    named = {}
+    for each in settings:
+        name, is_one, file = each.partition("=")
+        if not (name and is_one) or name in named:
+            raise ParameterError(f"--setting takes NAME=FILE, each name once, not {each!r}")
+        try:
+            named[name] = read_spec(Path(file).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"cannot read the setting {file}: {reason}") from None
+    return named

@@ -1,9 +1,9 @@
-"""The service put together: one desk, one ledger, one folder of uploads behind one gate."""
+"""The service put together: settings, a queue, a ledger and a folder of uploads behind one gate."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -15,19 +15,19 @@ from fastapi.responses import Response
 from inkblur.ledger import open_ledger
 from inkblur.release import Limits
 from inkblur.rng import Rng
-from inkblur.service.batching import Batches, Desk
 from inkblur.service.choices import choice_routes
+from inkblur.service.drawing import Queue
 from inkblur.service.ledger_routes import ledger_routes
 from inkblur.service.limits import Gate, RequestLimits
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import page_routes
 from inkblur.service.problems import add_handlers
 from inkblur.service.releases import release_routes
-from inkblur.service.schemas import PublicTables
+from inkblur.service.settings import Settings
 from inkblur.service.state import Service
 from inkblur.service.tokens import Tokens
-from inkblur.service.upload_routes import upload_routes
-from inkblur.service.uploads import Uploads
+from inkblur.service.uploads import Uploads, upload_routes
+from inkblur.spec import ReleaseSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +38,38 @@ class ServiceSettings:
     uploads: Path  # a folder of its own
     ledger: str | None = None  # a path or URL; None: the user's own
     tokens: Tokens | None = None  # None: open to whoever reaches the loopback address
-    tables: PublicTables = field(default_factory=PublicTables)
+    embedding: str | None = None  # a path; None: the bundled vectors
+    pool: str | None = None
+    named: Mapping[str, ReleaseSpec] = field(default_factory=dict)  # offered besides the usual
     limits: Limits = field(default_factory=Limits)  # budgets, for every caller
     requests: RequestLimits = field(default_factory=RequestLimits)
 
 
 def make_application(settings: ServiceSettings) -> Gate:
-    """The ASGI application. Opens the ledger and the folder; both are let go when it shuts down."""
+    """The ASGI application. Opens the ledger and the folder; both are let go when it shuts down.
+    With tokens it first makes all that its settings need, which can take minutes.
+    """
     metrics = ServiceMetrics()
-    desk = Desk(settings.rng, open_ledger(settings.ledger), settings.limits)
+    offered = Settings(
+        settings.rng,
+        settings.limits,
+        embedding=settings.embedding,
+        pool=settings.pool,
+        own=settings.named,
+        open_to_all=settings.tokens is None,
+    )
+    if settings.tokens is not None:
+        offered.prepare_all()
     uploads = Uploads(
         settings.uploads,
-        rng=settings.rng,
+        offered,
         ledger=True if settings.ledger is None else settings.ledger,
-        limits=settings.limits,
         most_bytes=settings.requests.upload,
     )
     service = Service(
-        desk,
-        Batches(desk, metrics),
+        offered,
+        Queue(open_ledger(settings.ledger), settings.limits, metrics),
         open_ledger(settings.ledger),
-        uploads,
-        settings.tables,
     )
 
     @asynccontextmanager
@@ -71,10 +81,10 @@ def make_application(settings: ServiceSettings) -> Gate:
             sweeping.cancel()
             with suppress(asyncio.CancelledError):
                 await sweeping
-            await service.batches.close()
+            await service.queue.close()
             await asyncio.to_thread(uploads.close)
             service.looking.shutdown()
-            desk.ledger.close()
+            service.queue.ledger.close()
             service.ledger.close()
 
     app = FastAPI(
@@ -85,12 +95,12 @@ def make_application(settings: ServiceSettings) -> Gate:
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
     )
-    app.state.uploads = uploads
+    app.state.uploads, app.state.settings = uploads, offered
     add_handlers(app)
     app.include_router(release_routes(service))
     app.include_router(choice_routes(service))
     app.include_router(ledger_routes(service))
-    app.include_router(upload_routes(service))
+    app.include_router(upload_routes(uploads, offered))
     app.include_router(page_routes())
 
     @app.get("/healthz")

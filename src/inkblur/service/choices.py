@@ -1,4 +1,4 @@
-"""GET /v1/choices: what the page offers, and what was measured of it."""
+"""GET /v1/choices: the settings that the page offers, and what was measured of each."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from pydantic import BaseModel, Field
 
 from inkblur.documents.marking import expected_cosine, usual_words
 from inkblur.documents.risks import MEASURED_ON, RISKS, risks_at
+from inkblur.errors import WeakSetting
 from inkblur.mechanisms.base import DiscreteMechanism
-from inkblur.mechanisms.strengths import MeasuredStrength, Strengths, measured_strengths
+from inkblur.mechanisms.strengths import MeasuredStrength
 from inkblur.pools import PoolPrivatizer
+from inkblur.service.settings import TOPIC
 from inkblur.service.state import Service
-from inkblur.spec import POOL_EPSILONS, ReleaseSpec
-from inkblur.types import Ids
 
-OFFERED = "staircase"
-_WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
 _RISK_WORDS = 100  # of the texts whose risks stand beside a setting before there is a text
 _LABELS = 20  # that are named
 
@@ -36,6 +34,7 @@ class StopRisk(BaseModel):
 class WordStop(BaseModel):
     """How strong, where each word is drawn."""
 
+    setting: str = Field(description=f"Its name; with {TOPIC} behind it, words come sorted.")
     epsilon: float = Field(description="For a word.")
     strength: str | None = Field(description="Its name, where it was attacked.")
     risks: list[StopRisk] = Field(description="The largest first; none where not attacked.")
@@ -45,6 +44,7 @@ class WordStop(BaseModel):
 class PoolStop(BaseModel):
     """How strong, where a whole text is one draw."""
 
+    setting: str
     epsilon: float = Field(description="For a text.")
     label: float | None = Field(description="Probability that a text's label is kept.")
     meaning: float = Field(description="Mean cosine of a text and what replaces it.")
@@ -61,14 +61,22 @@ class OfferedPool(BaseModel):
     stops: list[PoolStop]
 
 
+class OwnSetting(BaseModel):
+    """What the server's owner named."""
+
+    setting: str
+    about: str
+    guarantee: str
+
+
 class Choices(BaseModel):
     """What to choose from, the strongest first."""
 
-    mechanism: str
     words: list[WordStop]
     measured: str = Field(description="What the risks are.")
     risk_words: int = Field(description="How many words the texts have whose risks are given.")
     pool: OfferedPool | None
+    own: list[OwnSetting]
     needs_ids: bool = Field(description="Whether each text must name its record.")
     needs_people: bool = Field(description="Whether each text must name its person.")
 
@@ -76,50 +84,60 @@ class Choices(BaseModel):
 def choice_routes(service: Service) -> APIRouter:
     """The route of one server."""
     routes = APIRouter(prefix="/v1")
-
-    @cache
-    def made() -> Choices:
-        return _choices(service)
+    offered = cache(lambda: _choices(service))
 
     @routes.get("/choices")
     async def choices() -> Choices:
         """What must stay, and how strong: attack and meaning of each."""
-        return await service.look(made)
+        return await service.look(offered)
 
     return routes
 
 
 def _choices(service: Service) -> Choices:
-    spec = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding)
-    table = spec.table()
-    measured = measured_strengths(OFFERED, table)
-    limits = service.desk.limits
+    settings = service.settings
+    own = [
+        OwnSetting(
+            setting=name,
+            about=spec.name,
+            guarantee=settings.release(spec).promised.sentence(),
+        )
+        for name, spec in settings.own.items()
+    ]
     return Choices(
-        mechanism=OFFERED,
-        words=_word_stops(service, spec, measured, usual_words(table)),
+        words=sorted(_word_stops(service), key=lambda stop: stop.epsilon),
         measured=f"{MEASURED_ON[0].upper()}{MEASURED_ON[1:]}",
         risk_words=_RISK_WORDS,
         pool=_pool(service),
-        needs_ids=limits.budget is not None,
-        needs_people=limits.person_budget is not None,
+        own=own,
+        needs_ids=settings.limits.budget is not None,
+        needs_people=settings.limits.person_budget is not None,
     )
 
 
-def _word_stops(
-    service: Service, spec: ReleaseSpec, measured: Strengths, usual: Ids
-) -> list[WordStop]:
+def _word_stops(service: Service) -> list[WordStop]:
     """The strengths, which were attacked, and weaker settings, which were not."""
-    named = {found.epsilon: strength for strength, found in measured.items()}
-    stops = []
-    for epsilon in sorted({*named, *(each for each in _WEAKER if each > max(named, default=0))}):
-        mechanism = service.desk.privatizer(spec.varied(epsilon=epsilon)).mechanism
+    settings, stops = service.settings, []
+    usual = usual_words(settings.table)
+    measured = {each.value: found for each, found in settings.strengths.items()}
+    weakest = max((found.epsilon for found in measured.values()), default=0.0)
+    for name, spec in settings.named.items():
+        if name in settings.own or f"{name}{TOPIC}" not in settings.named:
+            continue
+        try:
+            mechanism = settings.release(spec).privatizer.mechanism
+        except WeakSetting:  # beyond light, on a table of few words
+            continue
         assert isinstance(mechanism, DiscreteMechanism)
-        strength = named.get(epsilon)
+        epsilon = float(mechanism.parameters["epsilon"])
+        if name not in measured and epsilon <= weakest:
+            continue
         stops.append(
             WordStop(
+                setting=name,
                 epsilon=epsilon,
-                strength=None if strength is None else strength.value,
-                risks=[] if strength is None else _risks(measured[strength]),
+                strength=name if name in measured else None,
+                risks=_risks(measured[name]) if name in measured else [],
                 meaning=expected_cosine(mechanism, usual),
             )
         )
@@ -134,29 +152,27 @@ def _risks(measured: MeasuredStrength) -> list[StopRisk]:
 
 
 def _pool(service: Service) -> OfferedPool | None:
-    tables = service.tables
-    if tables.pool is None:
-        return None
-    stops = []
-    for epsilon in POOL_EPSILONS:
-        spec = ReleaseSpec(
-            epsilon=epsilon, unit="text", pool=tables.pool, embedding=tables.embedding
-        )
-        blur = service.desk.privatizer(spec)
-        assert isinstance(blur, PoolPrivatizer)
-        pool, expected = blur.mechanism.pool, blur.mechanism.expected
+    offered, stops = None, []
+    for name, spec in service.settings.named.items():
+        if name in service.settings.own or spec.pool is None:
+            continue
+        privatizer = service.settings.release(spec).privatizer
+        assert isinstance(privatizer, PoolPrivatizer)
+        pool, expected = privatizer.mechanism.pool, privatizer.mechanism.expected
         stops.append(
             PoolStop(
-                epsilon=epsilon,
+                setting=name,
+                epsilon=privatizer.guarantee.epsilon,
                 label=expected.label if pool.labeled else None,
                 meaning=expected.meaning,
                 random=expected.random,
             )
         )
-    return OfferedPool(
-        name=pool.name,
-        license=pool.license,
-        texts=len(pool),
-        labels=list(pool.label_names[:_LABELS]) if pool.labeled else [],
-        stops=stops,
-    )
+        offered = OfferedPool(
+            name=pool.name,
+            license=pool.license,
+            texts=len(pool),
+            labels=list(pool.label_names[:_LABELS]) if pool.labeled else [],
+            stops=stops,
+        )
+    return offered

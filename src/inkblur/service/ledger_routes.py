@@ -8,10 +8,26 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from inkblur.ledger.events import UNIT
-from inkblur.service.schemas import Anchor, Person
+from inkblur.service.settings import Name
 from inkblur.service.state import Service
+
+
+class Person(
+    BaseModel, extra="forbid", json_schema_extra={"examples": [{"person": "ada@example.org"}]}
+):
+    """Whose account to look up."""
+
+    person: Name
+    caller: Name = Field("", description="Whose records, where there are tokens.")
+
+
+class Anchor(BaseModel, extra="forbid", json_schema_extra={"examples": [{"anchor": None}]}):
+    """What `anchor` was earlier, kept elsewhere."""
+
+    anchor: Annotated[str, Field(max_length=200)] | None = None
 
 
 def ledger_routes(service: Service) -> APIRouter:
@@ -23,7 +39,7 @@ def ledger_routes(service: Service) -> APIRouter:
         """The newest releases, newest first: who, what, when; and the largest loss so far of a
         record and of a person.
         """
-        ledger, limits = service.ledger, service.desk.limits
+        ledger, limits = service.ledger, service.settings.limits
         releases, anchor, most = await service.look(
             lambda: (ledger.history(), ledger.anchor(), ledger.most_spent())
         )
@@ -42,7 +58,7 @@ def ledger_routes(service: Service) -> APIRouter:
         no log of addresses holds the person.
         """
         spent = await service.look(service.ledger.spent, asked.person, asked.caller)
-        limit = service.desk.limits.person_budget
+        limit = service.settings.limits.person_budget
         left = None if limit is None else max(0.0, limit - spent.amount / UNIT)
         return {
             "spent": spent.amount / UNIT,

@@ -96,11 +96,13 @@ def of_body(error: ValidationError | RequestValidationError) -> JSONResponse:
 
 
 def _place(found: Mapping[str, Any]) -> str:
-    """Where in a body. Below its own fields a name may be anything, so it is not shown."""
-    steps = [step for step in found["loc"] if step not in ("body", "query", "path")]
+    """Where in a body. Below the fields of a setting a name may be anything, so it is not shown."""
+    kinds = ("body", "query", "path", "name", "free")
+    steps = [step for step in found["loc"] if step not in kinds]
     if found["type"] == "extra_forbidden":
         return "an unknown field"
-    shown = [str(step) for place, step in enumerate(steps) if place == 0 or isinstance(step, int)]
+    named = 2 if steps[:1] == ["setting"] else 1
+    shown = [str(each) for place, each in enumerate(steps) if place < named or type(each) is int]
     return ".".join(shown) or "the body"
 
 

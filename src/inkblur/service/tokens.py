@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from starlette.requests import Request
+
 from inkblur.errors import InputError
 
 _SHORTEST = 32  # characters of a token: 128 bits in hexadecimal digits
@@ -33,6 +35,13 @@ class Caller:
 
 
 LOCAL = Caller("", frozenset(Role))  # whoever can reach the loopback address of this machine
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sent a request that the gate has let through."""
+    caller = request.state.caller
+    assert isinstance(caller, Caller)
+    return caller
 
 
 class Tokens:

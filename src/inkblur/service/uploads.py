@@ -1,8 +1,8 @@
-"""Files on their way through the server: on disk with mode 0600, in a folder that is its own.
+"""/v1/uploads: a file in; its release, report and statement out.
 
-A file holds true texts, so it stays no longer than it must: the upload goes when its release is
-made, a result when it was downloaded, everything after an hour, and what a killed server left
-behind when the next one starts.
+A file holds true texts, so it stays no longer than it must: on disk with mode 0600, in a folder of
+the server's own; the upload goes when its release is made, a result when it was downloaded,
+everything after an hour, and what a killed server left behind when the next one starts.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response, StreamingResponse
+from pydantic import Field
+from starlette.types import Receive, Scope, Send
 
 from inkblur.atomic_file import PRIVATE, lock_file, write_atomically
-from inkblur.errors import InkblurError, InputError, NoGuarantee, OutputError
-from inkblur.files.preview import Preview, beginning, preview_file
+from inkblur.errors import InkblurError, InputError, OutputError
+from inkblur.files.preview import beginning, preview_file
 from inkblur.files.release import privatize_file
 from inkblur.files.source import column_names, likely_delimiter
-from inkblur.mechanisms.catalogue import find
-from inkblur.release import Limits
-from inkblur.rng import Rng
 from inkblur.service.problems import FAULT, Problem, in_fields, log_place
-from inkblur.service.tokens import Caller
+from inkblur.service.settings import Asked, Name, Settings
+from inkblur.service.tokens import Caller, caller_of
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric
 
 KEPT_SECONDS = 3600.0
 MOST, MOST_OF_ONE = 50, 20  # uploads at a time: of all callers, and of one
@@ -40,6 +42,23 @@ _SWEEP_SECONDS = 60.0
 _PIECE = 1 << 18  # bytes of a result that are read at a time
 PARTS = ("output", "report", "statement")
 _OURS = "upload-"  # how the folder of one upload begins: whatever else lies here is left alone
+_BYTES = "application/octet-stream"  # nothing is shown by the browser in this server's name
+FileSuffix = Annotated[str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson)(\.(gz|zst))?|parquet)$")]
+ResultPart = Literal["output", "report", "statement"]
+FileEncoding = Literal["utf-8", "cp1252", "latin-1", "utf-16"]
+
+
+class FileSettings(Asked):
+    """How to release an uploaded file."""
+
+    columns: list[Name] = Field(default=["text"], min_length=1, max_length=20)
+    id_column: Name | None = None
+    person_column: Name | None = None
+    keep_columns: list[Name] = Field(
+        default=[], max_length=500, description="Copied unchanged; no other column comes out."
+    )
+    delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
+    no_header: bool = Field(False, description="For csv and tsv: the first line is a record.")
 
 
 class _Stopped(InkblurError):
@@ -94,41 +113,23 @@ class Upload:
         }
 
 
-class UploadFolder:
-    """Where uploads lie: a locked folder of this server's own, readable by its owner alone."""
-
-    def __init__(self, path: Path) -> None:
-        """Remove what a server that was killed left here; refuse a folder that is not ours."""
-        self._path = path
-        self._lock = _locked(path)
-        for left in path.iterdir():
-            if left.name.startswith(_OURS):
-                shutil.rmtree(left, ignore_errors=True)
-
-    def new(self) -> Path:
-        """A folder for one upload, under a name that nobody can guess. Not made yet."""
-        return self._path / f"{_OURS}{secrets.token_urlsafe(16)}"
-
-    def close(self) -> None:
-        """Let another server have it."""
-        os.close(self._lock)
-
-
 class Uploads:
     """All uploads of one server."""
 
     def __init__(
-        self, folder: Path, *, rng: Rng, ledger: str | bool, limits: Limits, most_bytes: int
+        self, folder: Path, settings: Settings, *, ledger: str | bool, most_bytes: int
     ) -> None:
         """`folder` is this server's alone; uploads there were left by one that was killed."""
-        self._rng, self._ledger, self._limits = rng, ledger, limits
-        self._most_bytes = most_bytes
+        self._settings, self._ledger, self._most_bytes = settings, ledger, most_bytes
         self._uploads: dict[str, Upload] = {}
         self._releasing = ThreadPoolExecutor(1, thread_name_prefix="file")
         # A release takes minutes: whoever only wants to look does not wait for it.
         self._looking = ThreadPoolExecutor(1, thread_name_prefix="file-look")
         self._stopping = False
-        self._folder = UploadFolder(folder)
+        self._folder, self._lock = folder, _locked(folder)
+        for left in folder.iterdir():
+            if left.name.startswith(_OURS):
+                shutil.rmtree(left, ignore_errors=True)
 
     async def receive(
         self, caller: Caller, suffix: str, parts: AsyncIterator[bytes], encoding: str = "utf-8"
@@ -142,7 +143,7 @@ class Uploads:
                 f"too many uploads are here ({own} of them yours): download or delete one first, "
                 "or try again later",
             )
-        folder = self._folder.new()
+        folder = self._folder / f"{_OURS}{secrets.token_urlsafe(16)}"  # that nobody can guess
         upload = Upload(folder.name, caller.name, folder / f"upload.{suffix}", time.monotonic())
         upload.encoding = encoding
         self._uploads[upload.name] = upload
@@ -192,7 +193,22 @@ class Uploads:
             raise _named(error, upload) from None
         finally:
             self._rest(upload, upload.state)
-        return _shown(seen)
+        return {
+            "texts": [beginning(text) for text in seen.texts],
+            "looks": [
+                {
+                    "name": look.name,
+                    "texts": [beginning(text) for text in look.texts],
+                    "figures": look.figures,
+                    "refusal": in_fields(look.refusal) or None,
+                }
+                for look in seen.looks
+            ],
+            "telling": seen.telling,
+            "copied": list(seen.copied),
+            "not_copied": list(seen.not_copied),
+            "facts": [[name, in_fields(value)] for name, value in seen.facts()],
+        }
 
     def start(self, upload: Upload, spec: ReleaseSpec) -> None:
         """Release a file; `upload` says how far it is."""
@@ -222,20 +238,17 @@ class Uploads:
             upload.done, upload.words = done, words
 
         try:
-            if self._rng.seeded or find(spec.mechanism).metric is Metric.NONE:
-                raise NoGuarantee(
-                    "a server releases nothing without a guarantee: no seed, no void mechanism"
-                )
+            self._settings.release(spec)  # refuses what has no guarantee, or cannot be counted
             progress(0, None, 0)
             write_atomically(output, "", mode=PRIVATE)  # a file keeps its mode when replaced
             summary = privatize_file(
                 upload.source,
                 output,
                 spec,
-                rng=self._rng,
+                rng=self._settings.rng,
                 report=report,
                 ledger=self._ledger,
-                limits=self._limits,
+                limits=self._settings.limits,
                 caller=upload.caller,
                 on_progress=progress,
             )
@@ -308,7 +321,7 @@ class Uploads:
         self._releasing.shutdown(cancel_futures=True)
         for upload in list(self._uploads.values()):
             self._remove(upload)
-        self._folder.close()
+        os.close(self._lock)  # another server may have it
 
 
 def _locked(path: Path) -> int:
@@ -337,27 +350,9 @@ def _look(upload: Upload) -> None:
         raise InputError("the file is empty; choose one with at least one record")
     if ".csv" in upload.source.suffixes:
         upload.delimiter = likely_delimiter(upload.source, encoding=upload.encoding)
-    how: dict[str, Any] = {"delimiter": upload.delimiter, "encoding": upload.encoding}
-    upload.columns = column_names(upload.source, **how)
-
-
-def _shown(seen: Preview) -> dict[str, Any]:
-    return {
-        "texts": [beginning(text) for text in seen.texts],
-        "looks": [
-            {
-                "name": look.name,
-                "texts": [beginning(text) for text in look.texts],
-                "figures": look.figures,
-                "refusal": in_fields(look.refusal) or None,
-            }
-            for look in seen.looks
-        ],
-        "telling": seen.telling,
-        "copied": list(seen.copied),
-        "not_copied": list(seen.not_copied),
-        "facts": [[name, in_fields(value)] for name, value in seen.facts()],
-    }
+    upload.columns = column_names(
+        upload.source, delimiter=upload.delimiter, encoding=upload.encoding
+    )
 
 
 def _statement(report: Path) -> str:
@@ -377,3 +372,84 @@ def _named(error: BaseException, upload: Upload) -> BaseException:
         )
         error.args = (told,)
     return error
+
+
+def upload_routes(uploads: Uploads, settings: Settings) -> APIRouter:
+    """The routes of one server."""
+    routes = APIRouter(prefix="/v1/uploads")
+
+    def spec_of(upload: Upload, asked: FileSettings) -> ReleaseSpec:
+        columns = asked.model_dump(exclude={"setting"})
+        return settings.spec(asked.setting, **columns, encoding=upload.encoding)
+
+    @routes.post(
+        "",
+        status_code=201,
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}},
+            }
+        },
+    )
+    async def receive(
+        request: Request, suffix: FileSuffix, encoding: FileEncoding = "utf-8"
+    ) -> dict[str, Any]:
+        """Upload a file: its bytes are the body. `suffix` says what it is: csv, jsonl.gz..."""
+        parts = request.stream()
+        return (await uploads.receive(caller_of(request), suffix, parts, encoding)).to_json()
+
+    @routes.get("/{name}")
+    async def state(request: Request, name: str) -> dict[str, Any]:
+        """How far it is."""
+        return uploads.find(caller_of(request), name).to_json()
+
+    @routes.delete("/{name}", status_code=204)
+    async def delete(request: Request, name: str) -> Response:
+        """Delete it now."""
+        uploads.delete(uploads.find(caller_of(request), name))
+        return Response(status_code=204)
+
+    @routes.post("/{name}/preview")
+    async def preview(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
+        """Five rows as they are and released, and what else to know first. No release."""
+        upload = uploads.find(caller_of(request), name)
+        return await uploads.preview(upload, spec_of(upload, asked))
+
+    @routes.post("/{name}/release", status_code=202)
+    async def release(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
+        """Release it; ask for its state until it is done."""
+        upload = uploads.find(caller_of(request), name)
+        uploads.start(upload, spec_of(upload, asked))
+        return upload.to_json()
+
+    @routes.get(
+        "/{name}/{part}",
+        response_class=StreamingResponse,
+        responses={200: {"content": {_BYTES: {}}, "description": "The file"}},
+    )
+    async def download(
+        request: Request, name: str, part: Literal["output", "report", "statement"]
+    ) -> Response:
+        """A result. It is deleted when all of it was sent."""
+        upload = uploads.find(caller_of(request), name)
+        file = uploads.result(upload, part)
+        return _Download(file, uploads.pieces(upload, part, file))
+
+    return routes
+
+
+class _Download(StreamingResponse):
+    """A file, closed however its sending ends."""
+
+    def __init__(self, file: BinaryIO, pieces: AsyncIterator[bytes]) -> None:
+        headers = {
+            "Content-Disposition": f'attachment; filename="{Path(file.name).name}"',
+            "Content-Length": str(os.fstat(file.fileno()).st_size),
+        }
+        super().__init__(pieces, headers=headers, media_type=_BYTES)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)

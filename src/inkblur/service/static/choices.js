@@ -21,6 +21,10 @@ const KEEPS = {
     title: "The topic only",
     hint: "The replacements are sorted: the topic of a text may show, its sentences do not.",
   },
+  own: {
+    title: "As this server’s owner set it",
+    hint: "A setting that whoever started this server named.",
+  },
 };
 
 export const keeps = (keep) => (keep === "label" && choices.pool ? labelHint() : KEEPS[keep].hint);
@@ -32,31 +36,30 @@ function labelHint() {
 }
 
 // How strong, the strongest first. Words that come sorted are drawn as they are in their places.
-export const stopsOf = (keep) => (keep === "label" ? choices.pool.stops : choices.words);
+export const stopsOf = (keep) => (keep === "label" ? choices.pool.stops : keep === "own" ? choices.own : choices.words);
+const offers = (keep) => (keep === "label" ? choices.pool !== null : stopsOf(keep).length > 0);
 
 // Only what was attacked is published, unless nothing was attacked on this server's word vectors.
 // A whole text's loss needs no attack to be worth something: it is proved, and small.
 export function publishable(keep) {
   const attacked = stopsOf(keep).filter((stop) => stop.strength);
-  return keep !== "label" && attacked.length ? attacked : stopsOf(keep);
+  return attacked.length ? attacked : stopsOf(keep);
 }
 
 export const usualStop = (keep, stops) =>
   keep === "label" ? Math.floor(stops.length / 2) : Math.max(0, stops.findIndex((stop) => stop.strength === "medium"));
 
-export function settingsOf(keep, stop) {
-  if (keep === "label") return { unit: "text", epsilon: stop.epsilon };
-  const kind = { mechanism: choices.mechanism, release: keep === "topic" ? "bag" : "sequence" };
-  return stop.strength ? { ...kind, strength: stop.strength } : { ...kind, epsilon: stop.epsilon };
-}
+export const settingsOf = (keep, stop) => ({ setting: keep === "topic" ? `${stop.setting}-topic` : stop.setting });
 
 export function stopName(keep, stop) {
+  if (keep === "own") return `${stop.setting}: ${stop.about}`;
   if (keep === "label") return `epsilon ${stop.epsilon} for the whole text`;
   return `${stop.strength ?? "weaker than light"}, epsilon ${stop.epsilon} per word`;
 }
 
 // What is known of a setting, in a line.
 export function stopRisk(keep, stop) {
+  if (keep === "own") return stop.guarantee;
   if (keep === "label") {
     const label = stop.label === null ? "" : `; the label stays in about ${percent(stop.label)} of the texts`;
     return `no result is more than ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
@@ -71,10 +74,11 @@ export const factor = (epsilon) => (Math.ceil(10 * Math.exp(epsilon)) / 10).toLo
 
 // The choice itself, as radio buttons of this name.
 export function keepChoices(name, changed) {
-  return Object.entries(KEEPS).map(([keep, { title, missing }]) => {
+  const shown = Object.entries(KEEPS).filter(([keep]) => keep === "label" || offers(keep));
+  return shown.map(([keep, { title, missing }]) => {
     const radio = make("input", { type: "radio", name, value: keep, id: `${name}-${keep}` });
-    radio.checked = keep === "words";
-    radio.disabled = keep === "label" && !choices.pool;
+    radio.disabled = !offers(keep);
+    radio.checked = keep === shown.find(([each]) => offers(each))[0];
     radio.addEventListener("change", changed);
     const text = make("span", {}, title, ...(radio.disabled ? [make("small", {}, missing)] : []));
     return make("label", {}, radio, text);

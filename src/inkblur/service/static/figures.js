@@ -6,11 +6,11 @@ import { choices, factor, stopsOf } from "./choices.js";
 const figure = { class: "figure" };
 
 export function showFigures(keep, here) {
-  const [title, caption, heads, cells] = keep === "label" ? ofAPool() : ofWords();
+  const [title, caption, heads, cells] = { label: ofAPool, own: ofOwn }[keep]?.() ?? ofWords();
   $("figures-title").textContent = title;
   $("figures-caption").textContent = caption;
   const rows = stopsOf(keep).map((stop) => make("tr", stop === here ? { class: "chosen" } : {},
-    make("th", { scope: "row" }, stop.strength ?? stop.epsilon, ...(stop === here ? [make("span", { class: "here-mark" }, "you are here")] : [])),
+    make("th", { scope: "row" }, stop.strength ?? stop.epsilon ?? stop.setting, ...(stop === here ? [make("span", { class: "here-mark" }, "you are here")] : [])),
     ...cells(stop).map((cell) => make("td", figure, cell))));
   const head = ["Strength", ...heads].map((text, place) => make("th", { scope: "col", ...(place ? figure : {}) }, text));
   $("figures").replaceChildren(make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": title }, make("table", {},
@@ -28,6 +28,8 @@ function ofAPool() {
     (stop) => [factor(stop.epsilon), ...(labeled ? [percent(stop.label)] : []), stop.meaning.toFixed(2)],
   ];
 }
+
+const ofOwn = () => ["What is proved", "", ["Guarantee"], (stop) => [stop.guarantee]];
 
 // Three risks, of which the first is the largest. A setting that nobody attacked has none.
 function ofWords() {

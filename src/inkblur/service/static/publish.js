@@ -96,8 +96,7 @@ function showColumns() {
   const numbered = $("no-header").checked;
   const names = upload.columns.map((cell, place) => (numbered ? `${place + 1}` : cell));
   const guess = TEXTS.find((name) => names.some((column) => column.toLowerCase() === name));
-  const longest = upload.columns.reduce((best, cell, place) => (cell.length > upload.columns[best].length ? place : best), 0);
-  const texts = names.find((column) => column.toLowerCase() === guess) ?? (numbered ? names[longest] : names.at(-1));
+  const texts = names.find((column) => column.toLowerCase() === guess) ?? (names.length === 1 ? names[0] : null);
   $("columns-hint").hidden = !upload.columns.length;
   const needed = [choices.needs_ids && "the record", choices.needs_people && "the person"].filter(Boolean);
   $("columns-needed").textContent = needed.length ? `This server has budgets: one column must identify ${needed.join(", and one ")}.` : "";
@@ -188,7 +187,7 @@ const look = guarded(async () => {
     addColumns(seen.not_copied);
     flag(seen.telling);
     if (changes !== before) return;
-    const shown = seen.looks.find((each) => each.name === settings.strength) ?? seen.looks[0];
+    const shown = seen.looks.find((each) => each.name === stop().strength) ?? seen.looks[0];
     const cells = (tag, first, second) => make("tr", {}, ...[first, second].map((text) => make(tag, tag === "th" ? { scope: "col" } : {}, text)));
     $("rows").replaceChildren(
       make("thead", {}, cells("th", "Original", `One draw at ${shown.name}`)),

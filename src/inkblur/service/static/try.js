@@ -35,7 +35,7 @@ export async function draw() {
 function describe() {
   $("stop").textContent = stopName(keep(), stop());
   $("slider").setAttribute("aria-valuetext", $("stop").textContent);
-  $("stop-hint").textContent = keep() === "label"
+  $("stop-hint").textContent = keep() === "own" ? stop().guarantee : keep() === "label"
     ? "Epsilon is the privacy loss of a text: the smaller, the less the result depends on it."
     : `Epsilon is the privacy loss of a word: the smaller, the more is hidden. ${attacked()}`;
   $("stay-hint").textContent = keeps(keep());
@@ -82,7 +82,7 @@ function slide() {
 
 let range = "words"; // whose stops the slider has
 function changed() {
-  const needed = keep() === "label" ? "label" : "words"; // a topic is drawn as words are
+  const needed = keep() === "topic" ? "words" : keep(); // a topic is drawn as words are
   if (needed !== range) slide();
   range = needed;
   draw();
@@ -90,7 +90,7 @@ function changed() {
 
 export async function startTry() {
   $("stay").replaceChildren(...keepChoices("stay", changed));
-  range = "words";
+  range = keep();
   slide();
   await draw();
 }
