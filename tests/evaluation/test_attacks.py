@@ -338,11 +338,6 @@ class TestKoppel:
         np.testing.assert_array_equal(votes[0], votes[1])
         assert (votes[0] != votes[2]).any()
 
-    def test_twenty_thousand_authors_fit_in_memory(self) -> None:
-        names = [f"{chr(0x4E00 + i // 300)}{chr(0x4E00 + i % 300)}" for i in range(20_000)]
-        attack = Koppel(seed=0, halves=20).fit(names, np.arange(20_000))
-        assert attack.predict([names[4], names[17_777]]).tolist() == [4, 17_777]
-
     def test_wrong_options_are_refused(self) -> None:
         wrong: tuple[dict[str, Any], ...] = (
             {"similarity": "euclid"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,12 +19,8 @@ from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation, evaluate
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import TextReleaser, releaser
-from inkblur.evaluation.reports.html import figures
-from inkblur.evaluation.reports.tables import measured_table
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.pools import build_pool
-from inkblur.pools.pool import write_pool
 from inkblur.rng import Rows
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids
@@ -104,24 +99,6 @@ def test_the_usual_attacks_on_a_release_and_on_true_texts() -> None:
     assert found.accuracy.mean > 0.9  # on true texts it is naive Bayes
 
 
-def test_the_page_shows_attacks_that_true_texts_do_not_have() -> None:
-    """One classifier cannot be stacked; on a release there are two of it, adaptive and static."""
-    plan = replace(PLAN, attacks=("svm", "stacked"))
-    report = evaluate(data(), table(), [ReleaseSpec(epsilon=3.0)], plan)
-    assert ("stacked", ADAPTIVE) in tried(report.settings[0]) - tried(report.before)
-    shown = [row.cells for row in measured_table(report, "author").rows]
-    assert [c[0].text for c in shown if c[1].text == "stacked"] == [report.settings[0].name]
-    (figure,) = figures(report, "author")
-    assert "stacked, adaptive" in figure.svg
-
-
-def test_undoing_the_channel_is_static_and_adaptive() -> None:
-    plan = Plan(seed=4, repeats=1, read_texts=0, meaning_texts=0, attacks=("svm-undone",))
-    (found,) = evaluate(data(200), table(), [ReleaseSpec(epsilon=6.0)], plan).settings
-    assert tried(found) == {("svm-undone", ADAPTIVE), ("svm-undone", STATIC)}
-    assert min(each.accuracy.mean for each in found.attacks) > 2 / AUTHORS
-
-
 def test_likelihood_is_the_headline_where_it_is_the_strongest() -> None:
     report = evaluate(data(400), table(), [ReleaseSpec(epsilon=1.5, parameters={"tau": 0.1})], PLAN)
     (found,) = report.settings
@@ -162,19 +139,6 @@ def test_a_release_on_other_vectors_has_a_channel_of_its_own() -> None:
     after.measure(first)
     assert after.measure(second).attacks == alone
     assert 4 / AUTHORS < alone[0].accuracy.mean < 1
-
-
-def test_a_pool_has_a_channel_of_whole_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = data().train.texts
-    write_pool(tmp_path / "a.pool", build_pool(texts, table()))
-    spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
-    (found,) = evaluate(data(), table(), [spec], PLAN).settings
-    assert "likelihood" in {each.attack for each in found.attacks}
-    monkeypatch.setattr("inkblur.evaluation.target.LARGEST_POOL", 1)
-    (found,) = evaluate(data(), table(), [spec], PLAN).settings
-    assert "likelihood" not in {each.attack for each in found.attacks}
 
 
 def test_stacking_learns_from_other_authors_alone() -> None:

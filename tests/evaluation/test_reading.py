@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from inkblur import Embedding, Exponential, Laplace, Mahalanobis, seeded_rng
-from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import (
     ClearChannel,
@@ -31,7 +27,6 @@ from inkblur.evaluation.attacks.reading import (
     true_words,
     unchanged,
 )
-from inkblur.evaluation.measures.words import words_of
 from inkblur.types import NULL_ID, Array, Ids
 
 pytest.importorskip("sklearn")
@@ -238,17 +233,3 @@ def test_a_prior_of_the_wrong_size_and_an_empty_public_file_are_refused() -> Non
     with pytest.raises(ParameterError, match="three words"):
         Trigrams([np.array([1, 2])], unigram(table()))
     assert Reader(channel, unigram(table())).read([]) == []
-
-
-@given(st.text(alphabet="aB3 .,'!@:/w\n\t\u00a0\u2028-", max_size=40))
-def test_ids_are_those_of_the_whole_text_read_at_once(text: str) -> None:
-    made = Embedding(["a", "w", "b"], np.eye(3), name="toy")
-    kinds = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
-    wanted = [
-        known_id(made, token.text) if token.kind is TokenClass.WORD else NULL_ID
-        for token in tokenize(text)
-        if token.kind in kinds
-    ]
-    assert entering_ids(text, made).tolist() == wanted
-    words = [folded(token.text) for token in tokenize(text) if token.kind in kinds[:2]]
-    assert words_of(text) == words

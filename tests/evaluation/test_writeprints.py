@@ -10,12 +10,11 @@ from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.attacks import writeprints
 from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.writeprints import (
-    GROUPS,
     AuthorClassifier,
-    TextReading,
     WritePrints,
     WritePrintsFeatures,
     make_classifier,
+    measured_groups,
 )
 from inkblur.evaluation.releasers import reverse_vectorized
 
@@ -27,22 +26,19 @@ TEXT = "The cat, the CAT! It’s 12 or 345 definately @home."
 
 
 def measured(name: str, text: str = TEXT) -> dict[str, float]:
-    (group,) = [group for group in GROUPS if group.name == name]
-    return dict(group.measure(TextReading(text)))
-
-
-def test_there_are_22_groups_with_their_own_names() -> None:
-    assert len({group.name for group in GROUPS}) == len(GROUPS) == 22
+    return {
+        feature: count for (group, feature), count in measured_groups(text).items() if group == name
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "feature", "value"),
     [
-        ("characters", "characters", 50),
-        ("characters per word", "characters per word", 32 / 8),
-        ("percentage of digits", "percentage of digits", 10),
-        ("percentage of letters", "percentage of letters", 62),
-        ("percentage of upper case", "percentage of upper case", 10),
+        ("sizes and shares", "characters", 50),
+        ("sizes and shares", "characters per word", 32 / 8),
+        ("sizes and shares", "% of digits", 10),
+        ("sizes and shares", "% of letters", 62),
+        ("sizes and shares", "% of upper case", 10),
         ("letters", "t", 6),
         ("digits", "3", 1),
         ("two-digit numbers", "12", 1),
@@ -95,7 +91,7 @@ def test_columns_come_from_the_known_texts_and_are_limited() -> None:
     rows = features.fit_transform(["a b c d e f f", "f f a b"]).toarray()
     words = [name for group, name in features.columns if group == "words"]
     assert words == ["f", "a", "b"]
-    f = features.columns.index(("words", "f"))
+    f = features.columns["words", "f"]
     assert rows[:, f].tolist() == [2, 2]
     assert features.transform(["zebra"]).shape[1] == len(features.columns)
     with pytest.raises(ParameterError, match="fit first"):

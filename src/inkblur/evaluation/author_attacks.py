@@ -31,7 +31,7 @@ from inkblur.evaluation.attacks.reading import measure_reading
 from inkblur.evaluation.attacks.repetition import measure_repetition
 from inkblur.evaluation.attacks.singling_out import measure_singling_out
 from inkblur.evaluation.attacks.stacking import stacked_across
-from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.dataset import Dataset, suspects
 from inkblur.evaluation.measures.intervals import over_repeated_texts
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, Releaser, TextReleaser, VectorReleaser
@@ -67,7 +67,7 @@ class AuthorAttacks:
         self._step = step
         scenarios = plan.scenarios if data.has_authors and plan.attacks else ()
         self._rows = {  # of the training part that are by the suspects of each scenario
-            name: np.flatnonzero(np.isin(data.train.authors, Scenario.of(name).suspects(data)))
+            name: np.flatnonzero(np.isin(data.train.authors, suspects(data, name)))
             for name in scenarios
         }
         self._static: dict[tuple[str, str], Attack] = {}  # who studied true texts, by scenario
@@ -150,11 +150,11 @@ class AuthorAttacks:
         self, scenario: str, scores: Sequence[Array], texts: Sequence[str]
     ) -> Attribution | None:
         everyone, studied = self.data.test.authors, self._studied(scenario)
-        suspects, familiar = np.unique(studied), np.isin(everyone, studied)
-        joined = stacked_across(scores, np.searchsorted(suspects, everyone[familiar]))
+        names, familiar = np.unique(studied), np.isin(everyone, studied)
+        joined = stacked_across(scores, np.searchsorted(names, everyone[familiar]))
         if joined is None:
             return None
-        answers = suspects[joined.argmax(axis=1)]
+        answers = names[joined.argmax(axis=1)]
         blank = [not texts[row].strip() for row in np.flatnonzero(familiar).tolist()]
         answers[blank] = DONT_KNOW
         return judged(answers, everyone, studied)

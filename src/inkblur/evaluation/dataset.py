@@ -35,6 +35,7 @@ from inkblur.rng import seeded_rng
 from inkblur.types import Ids, counted
 
 MOST_AUTHORS = 1_000  # suspects of one attack
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 _SCENARIO = re.compile(r"top-([0-9]+)")
 _PARTS = ("train", "test")
 
@@ -50,6 +51,13 @@ class DatasetPart:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def of(self, rows: Ids) -> DatasetPart:
+        """Some of the texts."""
+        chosen = rows.tolist()
+        columns = (tuple(c[r] for r in chosen) for c in (self.texts, self.labels, self.secrets))
+        texts, labels, secrets = columns
+        return DatasetPart(texts, self.authors[rows], labels, secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,64 +113,46 @@ class Names:
         # By their first word, so that 100,000 names cost one look-up for each word of a text.
         self._whole: defaultdict[str, list[str]] = defaultdict(list)
         for name in sorted((n for n in written if len(n) > 2), key=lambda n: (-len(n), n)):
-            self._whole[_first_word(name)].append(name)
+            self._whole[next(iter(re.findall(r"\w+", name.lower())), "")].append(name)
         # As written, capitals and all: "Will" is a name, "will" is not.
-        self._words = {w for n in written for w in re.findall(r"[^\W\d_]{3,}", n)} - {"com", "org"}
+        self._words = {w for n in written for w in _LETTERS.findall(n)} - {"com", "org", "name"}
 
     def masked(self, text: str) -> str:
         """The text without names."""
         for word in sorted({"", *re.findall(r"\w+", text.lower())}):
             for name in self._whole.get(word, ()):
                 text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "[name]", text, flags=re.I)
-        return re.sub(
-            r"[^\W\d_]{3,}",
-            lambda match: "[name]" if match[0] in self._words and match[0] != "name" else match[0],
-            text,
+        return _LETTERS.sub(lambda word: "[name]" if word[0] in self._words else word[0], text)
+
+
+def scenario_size(name: str) -> int | None:
+    """How many suspects a scenario takes, those with most training texts: all, top-5 and the like.
+
+    >>> scenario_size("top-10"), scenario_size("all")
+    (10, None)
+    """
+    if name == "all":
+        return None
+    match = _SCENARIO.fullmatch(name)
+    if match is None or int(match[1]) < 2:
+        raise ParameterError(f"unknown scenario {name!r}; choose all, or top-N with N at least 2")
+    return int(match[1])
+
+
+def suspects(data: Dataset, scenario: str) -> Ids:
+    """The authors with a training text that a scenario takes, ascending."""
+    top = scenario_size(scenario)
+    texts = Counter(_known(data.train.authors).tolist())
+    known = set(texts)
+    if top is not None:  # a suspect without a test text would never be attacked
+        known &= set(data.test.authors.tolist())
+    ranked = sorted(known, key=lambda author: (-texts[author], author))[: top or MOST_AUTHORS]
+    if len(ranked) < (top or 2):
+        raise ParameterError(
+            f"scenario {scenario} needs {top or 2} authors with enough texts, found "
+            f"{len(ranked)}; choose a smaller one"
         )
-
-
-def _first_word(name: str) -> str:
-    found = re.search(r"\w+", name.lower())
-    return found[0] if found else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """Which authors are suspects: all, or those with most training texts."""
-
-    name: str
-    top: int | None  # None: all
-
-    @classmethod
-    def of(cls, name: str) -> Scenario:
-        """all, top-5, top-10 and the like.
-
-        >>> Scenario.of("top-10").top
-        10
-        """
-        if name == "all":
-            return cls(name, None)
-        found = _SCENARIO.fullmatch(name)
-        if found is None or int(found[1]) < 2:
-            raise ParameterError(
-                f"unknown scenario {name!r}; choose all, or top-N with N at least 2"
-            )
-        return cls(name, int(found[1]))
-
-    def suspects(self, data: Dataset) -> Ids:
-        """The authors with a training text that this scenario takes, ascending."""
-        texts = Counter(data.train.authors.tolist())
-        known = texts.keys() - {DONT_KNOW}
-        if self.top is not None:  # a suspect without a test text would never be attacked
-            known &= set(data.test.authors.tolist())
-        most = self.top if self.top is not None else MOST_AUTHORS
-        ranked = sorted(known, key=lambda author: (-texts[author], author))[:most]
-        if len(ranked) < (self.top if self.top is not None else 2):
-            raise ParameterError(
-                f"scenario {self.name} needs {self.top or 2} authors with enough texts, found "
-                f"{len(ranked)}; choose a smaller one"
-            )
-        return np.array(sorted(ranked), dtype=np.int64)
+    return np.array(sorted(ranked), dtype=np.int64)
 
 
 def make_dataset(
@@ -186,10 +176,8 @@ def make_dataset(
     given = {"authors": authors, "labels": labels, "secrets": secrets, "parts": parts}
     for name, column in given.items():
         if column is not None and len(column) != len(texts):
-            raise ParameterError(
-                f"{counted(len(texts), 'text needs', 'texts need')} as many {name}, got "
-                f"{len(column)}"
-            )
+            needed = counted(len(texts), "text needs", "texts need")
+            raise ParameterError(f"{needed} as many {name}, got {len(column)}")
     if not any(text.strip() for text in texts):
         raise ParameterError("there is no text that is not empty: nothing can be measured")
     none = [None] * len(texts)
@@ -210,17 +198,8 @@ def make_dataset(
         _given(parts) if parts is not None else _drawn(texts, numbers, topics, test_share, seed)
     )
 
-    def part(wanted: bool) -> DatasetPart:
-        rows = np.flatnonzero(tested == wanted)
-        chosen = rows.tolist()
-        return DatasetPart(
-            tuple(texts[r] for r in chosen),
-            numbers[rows],
-            tuple(topics[r] for r in chosen),
-            tuple(hidden[r] for r in chosen),
-        )
-
-    train, test = part(False), part(True)
+    every = DatasetPart(tuple(texts), numbers, tuple(topics), tuple(hidden))
+    train, test = (every.of(np.flatnonzero(tested == wanted)) for wanted in (False, True))
     if parts is None and not len(test):
         raise ParameterError(
             "every author (without authors: every label) has one text only, or copies of one, so "
@@ -239,8 +218,7 @@ def make_dataset(
         )
     if secrets is not None:
         checked_secrets(train.secrets, test.secrets)
-    facts = _facts(texts, train, test)
-    return Dataset(train, test, facts, Names(authors if authors is not None else []))
+    return Dataset(train, test, _facts(train, test), Names(authors or []))
 
 
 def halves(data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
@@ -260,12 +238,7 @@ def halves(data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         turns[key] = turn + 1
 
     def half(rows: list[int]) -> Dataset:
-        part = DatasetPart(
-            tuple(test.texts[row] for row in rows),
-            test.authors[rows],
-            tuple(test.labels[row] for row in rows),
-            tuple(test.secrets[row] for row in rows),
-        )
+        part = test.of(np.array(rows, np.int64))
         attacked = np.isin(part.authors, _known(data.train.authors)).any()
         if (data.has_authors and not attacked) or (data.has_labels and not any(part.labels)):
             raise ParameterError(
@@ -273,8 +246,7 @@ def halves(data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
                 "choose by one half and judge by the other: give more texts of each author and "
                 "label, or a larger test share"
             )
-        texts = [*data.train.texts, *part.texts]
-        return replace(data, test=part, facts=_facts(texts, data.train, part))
+        return replace(data, test=part, facts=_facts(data.train, part))
 
     return half(sides[0]), half(sides[1])
 
@@ -292,7 +264,8 @@ def checked_secrets(known: Sequence[str | None], asked: Sequence[str | None]) ->
     return names
 
 
-def _facts(texts: Sequence[str], train: DatasetPart, test: DatasetPart) -> Facts:
+def _facts(train: DatasetPart, test: DatasetPart) -> Facts:
+    texts = [*train.texts, *test.texts]
     everyone = np.concatenate([train.authors, test.authors])
     counts = Counter(_known(everyone).tolist())
     labels = [*train.labels, *test.labels]

@@ -217,18 +217,23 @@ class PreparedEvaluation:
         """What the release measured last shows besides its author, in its first repetition."""
         self.step(f"{releaser.name}: what can be read, linked and inferred")
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
-        known = known_chances(releaser, rng.child("simulated"))
-        texts = self.train, self.test, self._order, public
-        found = list(
-            disclosed(
-                Target(
-                    self.data, *texts, self.embedding, self.plan, releaser, *self._first, known, rng
-                )
-            )
+        train, test = self._first
+        target = Target(
+            data=self.data,
+            order=self._order,
+            public=public,
+            embedding=self.embedding,
+            plan=self.plan,
+            releaser=releaser,
+            released_train=train,
+            released_test=test,
+            known=known_chances(releaser, rng.child("simulated")),
+            rng=rng,
         )
+        found = list(disclosed(target))
         if judge is not None and isinstance(releaser, PoolReleaser):
             pool = LabeledTexts.of_pool(releaser.blur.mechanism.pool)
-            found += meaning_judged(judge, self.test, self._first[1].texts, pool, self.plan)
+            found += meaning_judged(judge, self.test, test.texts, pool, self.plan)
         return found
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:

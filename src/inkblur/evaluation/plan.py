@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.catalogue import NAMES, USUAL
-from inkblur.evaluation.dataset import Scenario
+from inkblur.evaluation.dataset import scenario_size
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.utility import UtilityClassifier
 from inkblur.types import choose, whole
@@ -38,7 +38,7 @@ class Plan:
         for model in self.models:
             choose(UtilityClassifier, model, "model")
         for scenario in self.scenarios:
-            Scenario.of(scenario)
+            scenario_size(scenario)
         for column in (self.attacks, self.scenarios, self.models):
             if len(set(column)) != len(column):
                 raise ParameterError(f"{', '.join(column)} names something twice")

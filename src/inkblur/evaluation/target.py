@@ -57,8 +57,6 @@ class Target:
     """One release under attack, and what the attacker has besides it."""
 
     data: Dataset
-    train: Sequence[str]  # true texts, in the form that is released
-    test: Sequence[str]
     order: Sequence[int]  # rows of the test part that are not blank, by chance: samples come first
     public: Sequence[str]  # texts to learn which words follow which; may be empty
     embedding: Embedding

@@ -9,7 +9,6 @@ table as it spells them, which no tokenizer need read: "u.s.", "co2", "Paris" be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,27 +29,16 @@ _SIGNS = ("punctuation keep", "sentence_ends keep")  # what is copied and is no 
 _GRID = 4096  # places of a composition: rare terms of a long text count too
 UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
 TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
-_MOST_KEPT = 1 << 17  # pieces of text per table whose ids are kept: texts repeat themselves
-_LONGEST_KEPT = 40  # letters
-_kept: WeakKeyDictionary[Embedding, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
 _ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
 
 
 def entering_ids(text: str, embedding: Embedding) -> Ids:
     """The ids of a text's words, numbers and addresses, as the closed policies let them enter."""
-    kept = _kept.setdefault(embedding, {})
-    ids: list[int] = []
-    for piece in text.split():  # no token crosses white space
-        known = kept.get(piece)
-        if known is None:
-            known = tuple(
-                known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
-                for token in tokenize(piece)
-                if token.kind in _ENTERING
-            )
-            if len(kept) < _MOST_KEPT and len(piece) <= _LONGEST_KEPT:
-                kept[piece] = known
-        ids += known
+    ids = [
+        known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
+        for token in tokenize(text)
+        if token.kind in _ENTERING
+    ]
     return np.array(ids, np.int64)
 
 
@@ -82,13 +70,6 @@ def entering(blur: Privatizer | SyntheticVectors) -> Entering:
 
     Of a text that is cut to a length all words count: it is its author's all the same. Where words
     are copied they count too, because they come out.
-
-    >>> from inkblur import Exponential
-    >>> from inkblur.documents.policies import TokenPolicies
-    >>> table = Embedding(["the", "cat", "anna"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
-    >>> policies = TokenPolicies.of(drop=["stop-words"])
-    >>> entering(Privatizer(Exponential(table, epsilon=4.0), policies=policies))("The cat, Anna")
-    array([ 1, -1])
     """
     table = blur.mechanism.embedding
     if isinstance(blur, SyntheticVectors):

@@ -84,10 +84,12 @@ def measure_inference(target: Target) -> Iterator[Measurement]:
         return
     attacks: list[tuple[str, Sequence[str], Attack | None]] = [
         (ADAPTIVE, target.released_train.texts, None),
-        (STATIC, target.train, None),
+        (STATIC, target.data.train.texts, None),
     ]
     if not isinstance(known, str):
-        attacks.append(("by the channel", target.train, likelihood_of(target.releaser, known)))
+        attacks.append(
+            ("by the channel", target.data.train.texts, likelihood_of(target.releaser, known))
+        )
     for kind, studied, attack in attacks:
         said = infer(
             studied,

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -149,71 +150,50 @@ class Trigrams:
 
     def __init__(self, texts: Sequence[Ids], prior: Array) -> None:
         check_lessons(texts)
-        self.size = len(prior) - 1
-        self.prior = prior
-        base = len(prior)
-        rows = [np.asarray(text) % base for text in texts]  # NULL_ID becomes `size`
-        self._two = _Counts(np.concatenate([r[:-1] * base + r[1:] for r in rows]), base)
-        self._three = _Counts(
-            np.concatenate([self._pair(r[:-2], r[1:-1]) * base + r[2:] for r in rows]), base
-        )
+        self.size, self.prior = len(prior) - 1, prior
+        rows = [np.asarray(text) % len(prior) for text in texts]  # NULL_ID becomes `size`
+        first = np.concatenate([row[:-1] for row in rows])
+        second = np.concatenate([row[1:] for row in rows])
+        self._two = _counted(first, second, len(prior), len(prior))
+        # The number of each pair that was seen, from 1: three words as one number would pass 64
+        # bits in a vocabulary of two million.
+        self._pairs = self._two.copy()
+        self._pairs.data = np.arange(1, self._two.nnz + 1)
+        pairs = [_at(self._pairs, row[:-2], row[1:-1]) for row in rows]
+        third = np.concatenate([row[2:] for row in rows])
+        self._three = _counted(np.concatenate(pairs), third, self._two.nnz + 1, len(prior))
 
     def after_one(self, b: Ids, c: Ids) -> Array:
         """p(c | b), elementwise after broadcasting."""
-        return self._discounted(self._two, b, c, self.prior[c])
+        return _discounted(self._two, b, c, self.prior[c])
 
     def after_two(self, a: Ids, b: Ids, c: Ids) -> Array:
         """p(c | a b), elementwise after broadcasting."""
-        lower = self.after_one(b, c)
-        return self._discounted(self._three, self._pair(a, b), c, lower)
-
-    def _pair(self, a: Ids, b: Ids) -> Ids:
-        """The number of a pair among those that were seen, -1 for others.
-
-        Three words as one number would pass 64 bits in a vocabulary of two million.
-        """
-        return self._two.number(a * len(self.prior) + b)
-
-    def _discounted(self, counts: _Counts, context: Ids, c: Ids, lower: Array) -> Array:
-        seen, total, kinds = counts.look_up(context, c)
-        known = total > 0
-        total = np.where(known, total, 1)
-        share = np.maximum(seen - DISCOUNT, 0) / total
-        left = np.where(known, DISCOUNT * kinds / total, 1.0)
-        mixed: Array = share + left * lower
-        return mixed
+        return _discounted(self._three, _at(self._pairs, a, b), c, self.after_one(b, c))
 
 
-class _Counts:
-    """How often contexts and their continuations occur, as sorted arrays."""
+def _counted(contexts: Ids, words: Ids, rows: int, columns: int) -> Any:
+    """How often each word follows each context, a sparse table (contexts, words)."""
+    from scipy.sparse import csr_array
 
-    def __init__(self, keys: Ids, base: int) -> None:
-        self._base = base
-        self._keys, self._times = np.unique(keys, return_counts=True)
-        self._contexts, first = np.unique(self._keys // base, return_index=True)
-        self._kinds = np.diff(np.append(first, len(self._keys)))
-        self._totals = np.add.reduceat(self._times, first)
-
-    def number(self, keys: Ids) -> Ids:
-        """The place of each key among all different ones, -1 where it does not occur."""
-        where, known = _places(self._keys, keys)
-        return np.where(known, where, -1)
-
-    def look_up(self, context: Ids, c: Ids) -> tuple[Ids, Ids, Ids]:
-        """Times of the pair, times of the context, different continuations of the context."""
-        context, c = np.broadcast_arrays(context, c)
-        pair, found = _places(self._keys, context * self._base + c)
-        where, known = _places(self._contexts, context)
-        return (
-            np.where(found, self._times[pair], 0),
-            np.where(known, self._totals[where], 0),
-            np.where(known, self._kinds[where], 0),
-        )
+    table = csr_array((np.ones(len(words), np.int64), (contexts, words)), (rows, columns))
+    table.sum_duplicates()
+    return table
 
 
-def _places(keys: Ids, wanted: Ids) -> tuple[Ids, Flags]:
-    where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return where, keys[where] == wanted
+def _at(table: Any, rows: Ids, columns: Ids) -> Ids:
+    """What stands there, elementwise after broadcasting."""
+    rows, columns = np.broadcast_arrays(rows, columns)
+    return np.asarray(table[rows.ravel(), columns.ravel()], np.int64).reshape(rows.shape)
+
+
+def _discounted(table: Any, context: Ids, c: Ids, lower: Array) -> Array:
+    total = np.asarray(table.sum(axis=1))[context]
+    known, total = total > 0, np.maximum(total, 1)
+    share = np.maximum(_at(table, context, c) - DISCOUNT, 0) / total
+    left = np.where(known, DISCOUNT * np.diff(table.indptr)[context] / total, 1.0)
+    mixed: Array = share + left * lower
+    return mixed
 
 
 class Kind(IntEnum):
@@ -376,6 +356,6 @@ def _readable(target: Target, others: dict[str, int]) -> list[TrueWords] | str:
     if not target.plan.read_texts:
         return "no text was to be read"
     blur, _ = target.words_in_places
-    texts = [target.test[row] for row in target.order[: target.plan.read_texts]]
+    texts = [target.data.test.texts[row] for row in target.order[: target.plan.read_texts]]
     truth = [true_words(text, blur, others) for text in texts]
     return [words for words in truth if len(words.ids)] or "no word enters the mechanism"

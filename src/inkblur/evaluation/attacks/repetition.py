@@ -64,13 +64,13 @@ def measure_repetition(target: Target) -> Iterator[Measurement]:
     yield _measured(
         target,
         "content words released twice in a text: share that the original text contains",
-        repeated_words(target.test, released, authors=authors.tolist()),
+        repeated_words(target.data.test.texts, released, authors=authors.tolist()),
     )
     what = "content words released 3 times in an author's texts: share that the author wrote"
     if not data.has_authors:
         yield Measurement("repetition", "", what, reason="no text has an author")
         return
-    together = (joined_by_author(texts, authors) for texts in (target.test, released))
+    together = (joined_by_author(texts, authors) for texts in (target.data.test.texts, released))
     yield _measured(target, what, repeated_words(*together, times=3))
 
 

@@ -43,18 +43,15 @@ def single_out(
     >>> single_out(["a boat at sea", "rain and wind"], ["the boat at sea", "wind or rain"])[0]
     array([ True,  True])
     """
-    if len(originals) != len(released) or len(originals) < 2:
-        raise ParameterError(
-            f"as many originals as released texts are needed, at least 2: got {len(originals)} "
-            f"and {len(released)}"
-        )
+    if len(originals) < 2:
+        raise ParameterError(_ONE_TEXT)
     with needs("this attack needs scikit-learn", "evaluation"):
         from sklearn.feature_extraction.text import TfidfVectorizer
     weights = TfidfVectorizer(analyzer=words_of, sublinear_tf=True)
     try:
         known = weights.fit_transform(originals)
     except ValueError:  # an empty vocabulary
-        raise ParameterError("no original has a single word") from None
+        raise ParameterError("no original has a word") from None
     near = np.asarray((weights.transform(released) @ known.T).toarray(), np.float64)
     own: Ids = np.arange(len(originals))
     by_words: Flags = near.argmax(axis=1) == own
@@ -104,15 +101,16 @@ def measure_singling_out(target: Target) -> Iterator[Measurement]:
     rows = sorted(target.order[:_COMPARED])
     measure = f"released texts traced to their original among {len(rows)}, by words"
     lengths = "the same, by words and length"
-    if len(rows) < 2:
-        yield _missing(measure, _ONE_TEXT)
-        yield _missing(lengths, _ONE_TEXT)
-        return
-    originals = [target.test[row] for row in rows]
+    originals = [target.data.test.texts[row] for row in rows]
     blur = target.releaser.blur if isinstance(target.releaser, TextReleaser) else None
     shown = None if blur is None else [blur.shown_words(text) for text in originals]
     released = [target.released_test.texts[row] for row in rows]
-    by_words, by_both = single_out(originals, released, shown)
+    try:
+        by_words, by_both = single_out(originals, released, shown)
+    except ParameterError as error:
+        yield _missing(measure, str(error))
+        yield _missing(lengths, str(error))
+        return
     yield _singled_out(target, measure, by_words)
     if by_both is not None:
         yield _singled_out(target, lengths, by_both)
@@ -133,7 +131,9 @@ def _traced_in_places(target: Target) -> Flags | None:
     """By one who knows the channel, place by place."""
     blur, channel = target.words_in_places
     table, others = blur.mechanism.embedding, dict[str, int]()
-    released = (places(blur.released(target.test[row]), signs=True) for row in target.order)
+    released = (
+        places(blur.released(target.data.test.texts[row]), signs=True) for row in target.order
+    )
     first = islice(filter(None, released), _TRACED)
     standing = [numbered(each[:_TRACED], table, others) for each in first]
     if len(standing) < 2:
@@ -151,7 +151,7 @@ def _traced_as_authors(target: Target) -> Flags | None:
     known = target.known
     assert not isinstance(known, str)
     attack = likelihood_of(target.releaser, known, cut=True)
-    scores = attack.fit([target.test[row] for row in rows], np.arange(len(rows))).scores(
+    scores = attack.fit([target.data.test.texts[row] for row in rows], np.arange(len(rows))).scores(
         [target.released_test.texts[row] for row in rows]
     )
     hits: Flags = (scores >= np.diagonal(scores)[:, None]).sum(axis=1) == 1

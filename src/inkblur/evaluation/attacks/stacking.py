@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inkblur.errors import ParameterError
 from inkblur.types import Array, Ids
 
 FEWEST = 5  # authors that weights are learned from
@@ -20,11 +19,7 @@ _PENALTY = 1e-3  # on squared weights: two attacks that always agree share their
 
 
 def standardized(scores: Array) -> Array:
-    """Scores (texts, suspects) with mean 0 and deviation 1 in each text; 0 where all are equal.
-
-    >>> standardized(np.array([[1.0, 3.0], [5.0, 5.0]])).tolist()
-    [[-1.0, 1.0], [0.0, 0.0]]
-    """
+    """Scores (texts, suspects) with mean 0 and deviation 1 in each text; 0 where all equal."""
     centered = scores - scores.mean(axis=1, keepdims=True)
     spread = centered.std(axis=1, keepdims=True)
     even: Array = np.divide(centered, spread, out=np.zeros_like(centered), where=spread > 1e-12)
@@ -35,17 +30,10 @@ def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
     """One weight per attack, at least 0, from texts whose authors are known.
 
     `scores` holds one (texts, suspects) per attack, `truth` the column of each text's author.
-
-    >>> right, noise = np.eye(3), np.array([[0.0, 1, 2], [2, 0, 1], [2, 1, 0]])
-    >>> good, useless = stacking_weights([right, noise], np.arange(3))
-    >>> bool(good > useless)
-    True
     """
     from scipy.optimize import minimize
     from scipy.special import softmax
 
-    if not len(scores) or not len(truth):
-        raise ParameterError("no scores to learn weights from")
     table = np.stack([standardized(each) for each in scores], axis=-1)  # (texts, suspects, k)
     rows = np.arange(len(truth))
 

@@ -22,7 +22,6 @@ import string
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, Self
@@ -49,18 +48,28 @@ _TOKEN = re.compile(
     r"\d+(?:[.,:]\d+)*|[^\W\d_]+?(?=n't\b)|n't\b|'(?:s|m|d|ll|re|ve)\b|[^\W\d_]+|[^\w\s]|\w",
     re.IGNORECASE,
 )
-Histogram = Mapping[str, float]
-Measure = Callable[[str], Sequence[Histogram]]
-
-
-class TextReading:
-    """A text taken apart once, for all groups."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.written: list[str] = _WORD.findall(text)  # words as written
-        self.words = [word.lower().replace("’", "'") for word in self.written]
-        self.sentences = sentence_tags(text)
+Features = Mapping[tuple[str, str], float]  # of a text: (group, feature)
+# The columns of groups with a fixed number of features; of the others the commonest are chosen.
+FIXED: dict[str, Iterable[str]] = {
+    "sizes and shares": (
+        "characters",
+        "characters per word",
+        "% of digits",
+        "% of letters",
+        "% of upper case",
+    ),
+    "letters": string.ascii_lowercase,
+    "digits": string.digits,
+    "two-digit numbers": [f"{n:02d}" for n in range(100)],
+    "three-digit numbers": [f"{n:03d}" for n in range(1000)],
+    "word lengths": [str(length) for length in range(1, LONGEST_WORD + 1)],
+    "special characters": SPECIAL,
+    "punctuation": PUNCTUATION,
+}
+OPEN = (
+    "letter bigrams", "letter trigrams", "function words", "tags", "tag bigrams", "tag trigrams",
+    "words", "word bigrams", "word trigrams", "misspellings",
+)  # fmt: skip
 
 
 def sentence_tags(text: str) -> list[list[str]]:
@@ -69,85 +78,54 @@ def sentence_tags(text: str) -> list[list[str]]:
     return [penn_tags(tokens) for tokens in sentences if tokens]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One of the 22. `columns` None: the commonest in the known texts, up to the limit."""
-
-    name: str
-    measure: Callable[[TextReading], Histogram]
-    columns: tuple[str, ...] | None
-
-
-def _single(name: str, measure: Callable[[TextReading], float]) -> Group:
-    return Group(name, lambda reading: {name: measure(reading)}, (name,))
-
-
-def _ratio(count: int, total: int) -> float:
-    return count / total if total else 0.0
-
-
-def _percentage(text: str, wanted: Callable[[str], bool]) -> float:
-    return 100.0 * _ratio(sum(map(wanted, text)), len(text))
-
-
-def _among(text: str, signs: str) -> Histogram:
-    return {sign: text.count(sign) for sign in signs if sign in text}
-
-
-def _numbers(reading: TextReading, digits: int) -> Histogram:
-    found = _NUMBER.findall(reading.text)
-    return Counter(number for number in found if len(number) == digits and number.isascii())
-
-
-def _ngrams(parts: Iterable[Sequence[str]], size: int, between: str = " ") -> Histogram:
+def _ngrams(parts: Iterable[Sequence[str]], size: int, between: str = " ") -> Counter[str]:
     return Counter(
         between.join(part[i : i + size]) for part in parts for i in range(len(part) - size + 1)
     )
 
 
-def _letter_ngrams(reading: TextReading, size: int) -> Histogram:
-    return _ngrams((run for word in reading.words for run in word.split("'")), size, "")
-
-
-def _function_words(reading: TextReading) -> Histogram:
-    return Counter(word for word in reading.words if word in STOP_WORDS)
-
-
-def _word_lengths(reading: TextReading) -> Histogram:
-    return Counter(str(min(len(word), LONGEST_WORD)) for word in reading.words)
-
-
-_LENGTHS = tuple(str(length) for length in range(1, LONGEST_WORD + 1))
-_DIGITS = tuple(string.digits)
-
-GROUPS: tuple[Group, ...] = (
-    _single("characters", lambda r: float(len(r.text))),
-    _single("characters per word", lambda r: _ratio(sum(map(len, r.words)), len(r.words))),
-    _single("percentage of digits", lambda r: _percentage(r.text, str.isdigit)),
-    _single("percentage of letters", lambda r: _percentage(r.text, str.isalpha)),
-    _single("percentage of upper case", lambda r: _percentage(r.text, str.isupper)),
-    Group(
-        "letters",
-        lambda r: _among(r.text.lower(), string.ascii_lowercase),
-        tuple(string.ascii_lowercase),
-    ),
-    Group("digits", lambda r: _among(r.text, string.digits), _DIGITS),
-    Group("two-digit numbers", lambda r: _numbers(r, 2), tuple(f"{n:02d}" for n in range(100))),
-    Group("three-digit numbers", lambda r: _numbers(r, 3), tuple(f"{n:03d}" for n in range(1000))),
-    Group("word lengths", _word_lengths, _LENGTHS),
-    Group("special characters", lambda r: _among(r.text, SPECIAL), tuple(SPECIAL)),
-    Group("punctuation", lambda r: _among(r.text, PUNCTUATION), tuple(PUNCTUATION)),
-    Group("letter bigrams", lambda r: _letter_ngrams(r, 2), None),
-    Group("letter trigrams", lambda r: _letter_ngrams(r, 3), None),
-    Group("function words", _function_words, None),
-    Group("tags", lambda r: _ngrams(r.sentences, 1), None),
-    Group("tag bigrams", lambda r: _ngrams(r.sentences, 2), None),
-    Group("tag trigrams", lambda r: _ngrams(r.sentences, 3), None),
-    Group("words", lambda r: _ngrams([r.words], 1), None),
-    Group("word bigrams", lambda r: _ngrams([r.words], 2), None),
-    Group("word trigrams", lambda r: _ngrams([r.words], 3), None),
-    Group("misspellings", lambda r: misspellings(r.written), None),
-)
+def measured_groups(text: str) -> Features:
+    """What each of the 22 groups measures in a text (five of one number are joined here)."""
+    written: list[str] = _WORD.findall(text)
+    words = [word.lower().replace("’", "'") for word in written]
+    runs = [run for word in words for run in word.split("'")]
+    numbers = [number for number in _NUMBER.findall(text) if number.isascii()]
+    sentences, lower = sentence_tags(text), text.lower()
+    shares = {
+        f"% of {name}": 100.0 * sum(map(wanted, text)) / max(1, len(text))
+        for name, wanted in (
+            ("digits", str.isdigit),
+            ("letters", str.isalpha),
+            ("upper case", str.isupper),
+        )
+    }
+    mean = sum(map(len, words)) / max(1, len(words))
+    groups: dict[str, Mapping[str, float]] = {
+        "sizes and shares": {"characters": len(text), "characters per word": mean, **shares},
+        "letters": {letter: lower.count(letter) for letter in string.ascii_lowercase},
+        "digits": {digit: text.count(digit) for digit in string.digits},
+        "two-digit numbers": Counter(number for number in numbers if len(number) == 2),
+        "three-digit numbers": Counter(number for number in numbers if len(number) == 3),
+        "word lengths": Counter(str(min(len(word), LONGEST_WORD)) for word in words),
+        "special characters": {sign: text.count(sign) for sign in SPECIAL},
+        "punctuation": {sign: text.count(sign) for sign in PUNCTUATION},
+        "letter bigrams": _ngrams(runs, 2, ""),
+        "letter trigrams": _ngrams(runs, 3, ""),
+        "function words": Counter(word for word in words if word in STOP_WORDS),
+        "tags": _ngrams(sentences, 1),
+        "tag bigrams": _ngrams(sentences, 2),
+        "tag trigrams": _ngrams(sentences, 3),
+        "words": Counter(words),
+        "word bigrams": _ngrams([words], 2),
+        "word trigrams": _ngrams([words], 3),
+        "misspellings": misspellings(written),
+    }
+    return {
+        (group, name): count
+        for group, counts in groups.items()
+        for name, count in counts.items()
+        if count
+    }
 
 
 class WritePrintsFeatures:
@@ -157,46 +135,30 @@ class WritePrintsFeatures:
     takes a text apart; a remembering one serves where the same texts are studied again and again.
     """
 
-    def __init__(self, *, limit: int = 50, measure: Measure | None = None) -> None:
-        self.limit = whole(limit, "limit")
-        self._measure = measure if measure is not None else measured_groups
-        self.columns: tuple[tuple[str, str], ...] = ()  # (group, feature)
+    def __init__(
+        self, *, limit: int = 50, measure: Callable[[str], Features] = measured_groups
+    ) -> None:
+        self.limit, self._measure = whole(limit, "limit"), measure
+        self.columns: dict[tuple[str, str], int] = {}  # places of (group, feature)
 
     def fit_transform(self, texts: Sequence[str]) -> Counts:
         """Choose the columns from these texts and give their rows, (texts, columns)."""
         measured = [self._measure(text) for text in texts]
-        columns: list[tuple[str, str]] = []
-        for place, group in enumerate(GROUPS):
-            names = group.columns
-            if names is None:
-                names = tuple(most_frequent([each[place] for each in measured], self.limit))
-            columns.extend((group.name, name) for name in names)
-        self.columns = tuple(columns)
-        self._place = {column: i for i, column in enumerate(columns)}
-        return self._rows(measured)
+        columns = [(group, name) for group, names in FIXED.items() for name in names]
+        for group in OPEN:
+            own = [
+                {name: count for (g, name), count in each.items() if g == group}
+                for each in measured
+            ]
+            columns += [(group, name) for name in most_frequent(own, self.limit)]
+        self.columns = {column: place for place, column in enumerate(columns)}
+        return count_matrix(measured, self.columns)
 
     def transform(self, texts: Sequence[str]) -> Counts:
         """Rows of other texts, (texts, columns)."""
         if not self.columns:
             raise ParameterError("no columns were chosen yet: call fit first")
-        return self._rows([self._measure(text) for text in texts])
-
-    def _rows(self, measured: Sequence[Sequence[Histogram]]) -> Counts:
-        rows = [
-            {
-                (group.name, name): count
-                for group, histogram in zip(GROUPS, histograms, strict=True)
-                for name, count in histogram.items()
-            }
-            for histograms in measured
-        ]
-        return count_matrix(rows, self._place)
-
-
-def measured_groups(text: str) -> Sequence[Histogram]:
-    """What each group measures in a text, in the order of GROUPS."""
-    reading = TextReading(text)
-    return [group.measure(reading) for group in GROUPS]
+        return count_matrix([self._measure(text) for text in texts], self.columns)
 
 
 def penn_tags(tokens: Sequence[str]) -> list[str]:

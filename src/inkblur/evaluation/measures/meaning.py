@@ -5,12 +5,7 @@ For a text before, with vectors x_1..x_N, and after, with y_1..y_M (words the vo
     Earth Mover's distance   the least mean distance that the words have to travel; 0: none moved
     cosine of mean vectors   between sum x_i / N and sum y_j / M; 1: the same direction
 
-Function words are left out unless `stop_words` is set; texts without a known word before or after
-have neither number and are counted. The vectors are centered for the cosine, because the
-vocabulary's mean is in every text and would make any two of them look alike.
-
-Earth Mover's distance (Word Mover's, when points are word vectors) of bags X and Y of |X| and |Y|
-words over a ground metric d is
+Earth Mover's distance (Word Mover's) of bags X and Y of |X| and |Y| words over a ground metric d is
 
     E_d(X, Y) = min_F  sum_ij F_ij d(x_i, y_j)
     subject to  F >= 0,  sum_j F_ij = a_i / |X|,  sum_i F_ij = b_j / |Y|,
@@ -50,7 +45,7 @@ class Meaning:
     """Means over the texts that could be compared."""
 
     earth_movers: float  # in the unit of the word vectors
-    cosine: float  # in [-1, 1]
+    cosine: float  # in [-1, 1]; of centered vectors, for the vocabulary's mean is in every text
     compared: int  # texts
     left_out: int  # texts without a known word before or after
 
@@ -58,13 +53,11 @@ class Meaning:
 def meaning_kept(
     before: Sequence[str], after: Sequence[str], embedding: Embedding, *, stop_words: bool = False
 ) -> Meaning:
-    """Compare each text with what became of it.
+    """Compare each text with what became of it; function words are left out unless asked for.
 
     >>> table = Embedding(["cat", "dog", "sky"], [[0.0, 3.0], [4.0, 0.0], [-4.0, -3.0]], name="toy")
     >>> meaning_kept(["A cat!"], ["dog"], table).earth_movers
     5.0
-    >>> round(meaning_kept(["cat dog"], ["dog cat"], table).cosine, 6)
-    1.0
     """
     if len(before) != len(after):
         raise ParameterError(
@@ -72,8 +65,7 @@ def meaning_kept(
         )
     moved, alike = [], []
     for old, new in zip(before, after, strict=True):
-        left = known_ids(old, embedding, stop_words=stop_words)
-        right = known_ids(new, embedding, stop_words=stop_words)
+        left, right = (known_ids(text, embedding, stop_words=stop_words) for text in (old, new))
         if len(left) and len(right):
             moved.append(_distance(left, right, embedding))
             alike.append(_cosine(left, right, embedding))
@@ -82,9 +74,8 @@ def meaning_kept(
             f"no text has a word of {embedding.name} both before and after, so nothing can be "
             "compared; use an embedding of the texts' language"
         )
-    return Meaning(
-        float(np.mean(moved)), float(np.mean(alike)), len(moved), len(before) - len(moved)
-    )
+    means = float(np.mean(moved)), float(np.mean(alike))
+    return Meaning(*means, len(moved), len(before) - len(moved))
 
 
 def _distance(left: Ids, right: Ids, embedding: Embedding) -> float:
@@ -98,8 +89,7 @@ def _distance(left: Ids, right: Ids, embedding: Embedding) -> float:
 
 
 def _cosine(left: Ids, right: Ids, embedding: Embedding) -> float:
-    old = embedding.centers(left).mean(axis=0) - embedding.null_vector
-    new = embedding.centers(right).mean(axis=0) - embedding.null_vector
+    old, new = (embedding.centers(i).mean(axis=0) - embedding.null_vector for i in (left, right))
     size = float(np.linalg.norm(old) * np.linalg.norm(new))
     return float(old @ new) / size if size else 0.0
 
@@ -121,15 +111,12 @@ def earth_movers(
     2.0
     """
     table = np.ascontiguousarray(costs, dtype=np.float64)
-    if table.ndim != 2 or table.size == 0:
+    if table.ndim != 2 or table.size == 0 or not (np.isfinite(table).all() and table.min() >= 0):
         raise ParameterError(
-            f"costs must be a table (words, words), got shape {table.shape}; an empty document "
-            "has no Earth Mover's distance to any other"
+            f"costs must be a table (words, words) of finite numbers that are not negative, got "
+            f"shape {table.shape}; an empty document has no Earth Mover's distance to any other"
         )
-    if not (np.isfinite(table).all() and table.min() >= 0):
-        raise ParameterError("costs must be finite and not negative")
-    from_left = _shares(left, table.shape[0], "left")
-    from_right = _shares(right, table.shape[1], "right")
+    from_left, from_right = _shares(left, table.shape[0]), _shares(right, table.shape[1])
     once = np.ptp(from_left) == 0 and np.ptp(from_right) == 0
     if once and len(from_left) == len(from_right):  # one size, every word once
         rows, columns = linear_sum_assignment(table)
@@ -145,15 +132,11 @@ def earth_movers(
     return float((flow * table).sum())
 
 
-def _shares(weights: ArrayLike | None, size: int, name: str) -> Array:
-    if weights is None:
-        return np.full(size, 1.0 / size)
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (size,):
-        raise ParameterError(f"{name} has shape {array.shape}, the costs need ({size},)")
-    if not (np.isfinite(array).all() and array.min() > 0):
-        raise ParameterError(f"{name} must hold finite numbers above 0: counts of words that occur")
-    shares: Array = array / array.sum()
+def _shares(weights: ArrayLike | None, size: int) -> Array:
+    counts = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if counts.shape != (size,) or not (np.isfinite(counts).all() and counts.min() > 0):
+        raise ParameterError(f"counts of words must be {size} finite numbers above 0")
+    shares: Array = counts / counts.sum()
     return shares
 
 
@@ -169,16 +152,10 @@ class Judge(Protocol):
 
 
 class WordMeans:
-    """Means of word vectors, every known word counting alike.
-
-    >>> table = Embedding(["cat", "dog"], [[3.0, 0.0], [0.0, 3.0]], name="toy")
-    >>> WordMeans(table).directions(["Cat, cat!", "?"]).tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
+    """Means of word vectors, every known word counting alike."""
 
     def __init__(self, embedding: Embedding) -> None:
-        self.embedding = embedding
-        self.name = embedding.name
+        self.embedding, self.name = embedding, embedding.name
 
     def directions(self, texts: Sequence[str]) -> Vectors:
         """The directions of the means."""
@@ -206,8 +183,7 @@ def meaning_cosines(
     def cosines(others: Vectors) -> Array:
         return np.asarray(np.einsum("ij,ij->i", true, others), np.float64)
 
-    true = seen(placed)
-    near = seen(judge.directions(pool)).T
+    true, near = seen(placed), seen(judge.directions(pool)).T
     blocks = range(0, len(true), _ROWS)
     nearest = [(true[start : start + _ROWS] @ near).max(axis=1) for start in blocks]
     return (

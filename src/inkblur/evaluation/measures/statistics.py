@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
@@ -20,7 +19,6 @@ RUNS = 100  # the paper's number of runs per word
 _DRAWS_AT_A_TIME = 1 << 16  # ids held at a time: words x runs x dimension would not fit
 
 WordSample = int | Sequence[str] | None  # how many to sample, which, or (None) the whole vocabulary
-OnDraws = Callable[[int], None]  # called with the number of draws just made
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +33,9 @@ class WordStatistic:
     p95: float
 
     @classmethod
-    def of(cls, values: Iterable[int] | Ids) -> WordStatistic:
-        """Summarize one number per word.
-
-        >>> WordStatistic.of([0, 10]).mean
-        5.0
-        """
-        array = np.asarray(list(values), dtype=np.float64)
-        if not len(array):
-            raise ParameterError("nothing to summarize: at least one word is needed")
+    def of(cls, values: Sequence[int]) -> WordStatistic:
+        """Summarize one number per word."""
+        array = np.asarray(values, dtype=np.float64)
         figures = (array.mean(), array.std(), *np.percentile(array, [5, 50, 95]))
         return cls(len(array), *map(float, figures))
 
@@ -118,7 +110,7 @@ def privacy_statistics(
     rng: Rng,
     words: WordSample = None,
     runs: int = RUNS,
-    on_draws: OnDraws = lambda draws: None,
+    on_draws: Callable[[int], None] = lambda draws: None,  # called with the draws just made
 ) -> PrivacyStatistics:
     """N_w and S_w for all words of the vocabulary, a sample of this size, or the words given.
 
@@ -134,17 +126,17 @@ def privacy_statistics(
     runs = whole(runs, "runs")
     embedding = mechanism.embedding
     ids = measured_ids(embedding, words, rng)
-    survived = np.empty(len(ids), dtype=np.int64)
-    distinct = np.empty(len(ids), dtype=np.int64)
-    spec = mechanism.spec
+    survived: list[int] = []
+    distinct: list[int] = []
     step = max(1, _DRAWS_AT_A_TIME // runs)
     for start in range(0, len(ids), step):
         block = ids[start : start + step]
-        streams = [rng.child("statistics", spec, embedding.words[i]) for i in block.tolist()]
+        names = [embedding.words[i] for i in block.tolist()]
+        streams = [rng.child("statistics", mechanism.spec, name) for name in names]
         supply = JoinedRows(streams, [runs] * len(block))
-        out = mechanism.replace(np.repeat(block, runs), supply).reshape(len(block), runs)
-        survived[start : start + step] = (out == block[:, None]).sum(axis=1)
-        distinct[start : start + step] = _distinct_in_rows(out)
+        out = np.sort(mechanism.replace(np.repeat(block, runs), supply).reshape(-1, runs), axis=1)
+        survived += (out == block[:, None]).sum(axis=1).tolist()
+        distinct += (1 + (out[:, 1:] != out[:, :-1]).sum(axis=1)).tolist()
         on_draws(out.size)
     return PrivacyStatistics(
         mechanism=mechanism.name,
@@ -156,8 +148,8 @@ def privacy_statistics(
         runs=runs,
         seeded=rng.seeded,
         words=tuple(embedding.words[i] for i in ids.tolist()),
-        survived=tuple(survived.tolist()),
-        distinct=tuple(distinct.tolist()),
+        survived=tuple(survived),
+        distinct=tuple(distinct),
     )
 
 
@@ -165,20 +157,16 @@ def measured_ids(embedding: Embedding, words: WordSample, rng: Rng) -> Ids:
     """The ids to measure: all, an even sample without repeats, or those of the words given."""
     if words is None:
         return np.arange(len(embedding), dtype=np.int64)
-    if not isinstance(words, int):
-        return _given_ids(embedding, words)
-    count = whole(words, "words")
-    if count > len(embedding):
-        raise ParameterError(
-            f"{count:,} words cannot be sampled from the {len(embedding):,} of {embedding.name}; "
-            "ask for fewer, or for all of them"
-        )
-    return np.sort(rng.child("statistics sample").permutation(len(embedding))[:count])
-
-
-def _given_ids(embedding: Embedding, words: Sequence[str]) -> Ids:
-    if isinstance(words, str):
-        raise ParameterError(f"words must be a list of words, got the text {words!r}")
+    if isinstance(words, int):
+        count = whole(words, "words")
+        if count > len(embedding):
+            raise ParameterError(
+                f"{count:,} words cannot be sampled from the {len(embedding):,} of "
+                f"{embedding.name}; ask for fewer, or for all of them"
+            )
+        return np.sort(rng.child("statistics sample").permutation(len(embedding))[:count])
+    if isinstance(words, str) or not len(words):
+        raise ParameterError("`words=` takes a list of words; None is the whole vocabulary")
     ids = embedding.ids(words)
     unknown = [word for word, id in zip(words, ids.tolist(), strict=True) if id == NULL_ID]
     if unknown:
@@ -186,13 +174,4 @@ def _given_ids(embedding: Embedding, words: Sequence[str]) -> Ids:
             f"{counted(len(unknown), 'word is', 'words are')} not in {embedding.name}, such as "
             f"{unknown[0]!r}"
         )
-    if not len(ids):
-        raise ParameterError("no words given; leave words out to measure the whole vocabulary")
     return ids
-
-
-def _distinct_in_rows(rows: NDArray[np.int64]) -> Ids:
-    """How many different values each row holds."""
-    ordered = np.sort(rows, axis=1)
-    changes: Ids = (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
-    return changes + 1

@@ -78,27 +78,16 @@ def label_answers(
     kept = [row for row, label in enumerate(asked_labels) if label in known]
     if not kept:
         raise ParameterError("no test text has a label of the training part")
-    answers = _answers(kind, studied, labels, _rows(asked, kept), seed)
+    rows, unnamed = _tf_idf(studied, _rows(asked, kept))
+    classifier = trained(_classifier(kind, len(labels), seed), rows, np.array(labels))
     return LabelAnswers(
         kind.value,
         tuple(asked_labels[row] for row in kept),
-        tuple(answers),
+        tuple(map(str, classifier.predict(unnamed))),
         len(labels),
         len(known),
         len(asked_labels) - len(kept),
     )
-
-
-def _answers(
-    kind: UtilityClassifier,
-    train: Sequence[str] | csr_matrix,
-    labels: Sequence[str],
-    test: Sequence[str] | csr_matrix,
-    seed: int,
-) -> list[str]:
-    known, asked = _tf_idf(train, test)
-    classifier = trained(_classifier(kind, known.shape[0], seed), known, np.array(labels))
-    return [str(label) for label in classifier.predict(asked)]
 
 
 def _classifier(kind: UtilityClassifier, texts: int, seed: int) -> Any:
