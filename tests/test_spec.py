@@ -22,13 +22,14 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE
 from inkblur.spec import ReleaseSpec, grid, read_spec
+from tests.laws.catalogue import variants
 from tests.made_strengths import make_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 SPECS = [
     ReleaseSpec(entry.name, 3.0, parameters=variant)
     for entry in CATALOGUE.values()
-    for variant in entry.variants()
+    for variant in variants(entry)
 ] + [
     ReleaseSpec(strength="medium", keep=("numbers", "stop-words"), drop=("addresses",)),
     ReleaseSpec("laplace", level=2.0, radius=0.5, release="bag", length=7),

@@ -43,10 +43,6 @@ class Noise(Protocol):
         """Noisy copies of `centers`, (tokens, dimension); row i uses row i of the supply."""
         ...
 
-    def log_density(self, points: Points, centers: Points) -> Array:
-        """Log-density of landing on `points` from `centers`, row by row: tests check the claim."""
-        ...
-
     def distance(self, left: Points, right: Points) -> Array:
         """The guarantee's metric between rows, (tokens,)."""
         ...

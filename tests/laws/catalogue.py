@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import CATALOGUE, make_mechanism
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.catalogue import find
+from inkblur.mechanisms.catalogue import Entry, find
 from inkblur.mechanisms.perturbation import Perturbation
 
 
 def settings() -> list[tuple[str, dict[str, Any]]]:
     """Every name with every combination of the values that its parameters are tried with."""
-    return [(entry.name, variant) for entry in CATALOGUE.values() for variant in entry.variants()]
+    return [(entry.name, variant) for entry in CATALOGUE.values() for variant in variants(entry)]
+
+
+def variants(entry: Entry) -> list[dict[str, Any]]:
+    values = [p.tried or (p.default,) for p in entry.parameters]
+    names = [p.name for p in entry.parameters]
+    return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
 
 
 def label(setting: tuple[str, dict[str, Any]]) -> str:

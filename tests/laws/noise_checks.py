@@ -21,6 +21,7 @@ from inkblur.mechanisms.nearest.engine import engine_for
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
 from inkblur.types import Array, Ids, Metric, Points
+from tests.laws.densities import log_density
 from tests.laws.normality import Checked, normality_checks, uniformity
 
 DECODING_DRAWS = 2_000  # each costs a search; one wrong decoding is enough to convict
@@ -70,8 +71,8 @@ def check_noise(
         radii[part] = claimed.lengths(noise)
         normals[part] = _normals(claimed.coordinates(noise), radii[part], epsilon, claimed.metric)
         along[part] = _along(normals[part], claimed.coordinates(here))
-        density = mechanism.noise.log_density(points, here)
-        ratio = density - mechanism.noise.log_density(points, there)
+        density = log_density(mechanism.noise, points, here)
+        ratio = density - log_density(mechanism.noise, points, there)
         excess = max(excess, float((ratio - epsilon * claimed.lengths(here - there)).max()))
         constant = density + epsilon * radii[part]
         lowest, highest = min(lowest, float(constant.min())), max(highest, float(constant.max()))

@@ -31,6 +31,7 @@ from inkblur.sklearn import TextPrivatizer
 from inkblur.types import Record
 from tests.files.releasing import run
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
+from tests.laws.densities import log_density
 
 CORPUS = ["wordaa wordab", "wordab wordac 7", "wordba wordbb", "wordbb wordbc", "wordca wordaa"]
 TOPICS = ["one", "one", "two", "two", "three"]
@@ -163,7 +164,7 @@ def test_the_inequality_holds_in_the_adapted_metric(setting: Setting, adapted: E
     centers = adapted.centers(ids)
     points = np.random.default_rng(2).normal(size=(300, adapted.dimension)) * 3
     density = np.array(
-        [mechanism.noise.log_density(points, np.broadcast_to(c, points.shape)) for c in centers]
+        [log_density(mechanism.noise, points, np.broadcast_to(c, points.shape)) for c in centers]
     )
     ratio = (density[:, None, :] - density[None, :, :]).max(-1)
     assert (ratio <= bound + 1e-9).all()

@@ -17,6 +17,7 @@ from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Bits, Rows, seeded_rng
 from tests.laws.catalogue import VECTOR, label, make
+from tests.laws.densities import log_density
 
 EPSILON = 3.0
 DRAWS = 20_000
@@ -38,12 +39,12 @@ def test_the_log_density_ratio_never_exceeds_epsilon_times_distance(
     generator = np.random.default_rng(11)
     for scale in (0.01, 1.0, 50.0):
         x, y, z = (generator.normal(size=(5_000, toy.dimension)) * scale for _ in range(3))
-        ratio = noise.log_density(z, x) - noise.log_density(z, y)
+        ratio = log_density(noise, z, x) - log_density(noise, z, y)
         bound = EPSILON * noise.distance(x, y)
         assert (ratio <= bound + 1e-9 * (1 + np.abs(bound))).all()
     # The bound is reached where z lies behind x as seen from y: the claim is not loose either.
     behind = x + 3 * (x - y)
-    reached = noise.log_density(behind, x) - noise.log_density(behind, y)
+    reached = log_density(noise, behind, x) - log_density(noise, behind, y)
     np.testing.assert_allclose(reached, EPSILON * noise.distance(x, y), rtol=1e-9)
 
 
@@ -53,7 +54,7 @@ def test_the_density_integrates_to_one(
 ) -> None:
     noise = noise_of(setting, plane)
     mass, _ = integrate.dblquad(
-        lambda a, b: float(np.exp(noise.log_density(np.array([[a, b]]), np.zeros((1, 2))))[0]),
+        lambda a, b: float(np.exp(log_density(noise, np.array([[a, b]]), np.zeros((1, 2))))[0]),
         -8, 8, -8, 8, epsabs=1e-3,
     )  # fmt: skip
     assert mass == pytest.approx(1.0, abs=2e-3)

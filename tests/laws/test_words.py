@@ -16,6 +16,7 @@ from inkblur.protocols import Noise
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import NULL_ID, Points
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
+from tests.laws.densities import log_density
 
 EPSILON = 1.5
 DRAWS = 20_000
@@ -31,7 +32,7 @@ def integrated(noise: Noise, table: Embedding) -> np.ndarray[Any, Any]:
     cell = ((grid[:, None, :] - table.vectors[None]) ** 2).sum(-1).argmin(1)
     rows = []
     for center in table.centers(np.array(INPUTS)):
-        density = np.exp(noise.log_density(grid, np.broadcast_to(center, grid.shape)))
+        density = np.exp(log_density(noise, grid, np.broadcast_to(center, grid.shape)))
         rows.append(np.bincount(cell, density, minlength=len(table)) * (axis[1] - axis[0]) ** 2)
     return np.array(rows)
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from itertools import product
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -164,12 +163,6 @@ class Entry:
         """
         named = sorted((p.name, value) for p, value in self.distinguishing(given))
         return " ".join([self.name, *(f"{name}={value}" for name, value in named)])
-
-    def variants(self) -> list[dict[str, Value]]:
-        """Every combination of the values that the parameters are tried with."""
-        values = [p.tried or (p.default,) for p in self.parameters]
-        names = [p.name for p in self.parameters]
-        return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
 
 
 CATALOGUE: Mapping[str, Entry] = {

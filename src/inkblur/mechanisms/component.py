@@ -4,8 +4,6 @@ mechanism 2 and Algorithm 2).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
@@ -52,13 +50,6 @@ class ComponentNoise:
         np.copysign(noise, bits[:, :-1].view(np.int64), out=noise)
         noise += centers
         return noise
-
-    def log_density(self, points: Points, centers: Points) -> Array:
-        """log f(points - centers), row by row."""
-        density: Array = self.dimension * math.log(self.epsilon / 2) - self.epsilon * self.distance(
-            points, centers
-        )
-        return density
 
     def distance(self, left: Points, right: Points) -> Array:
         """Manhattan distance between rows."""

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
@@ -32,23 +30,12 @@ class LaplaceNoise:
         self.guarantee = Guarantee(
             epsilon=self.epsilon, metric=Metric.EUCLIDEAN, delta=cut_tails(dimension)
         )
-        self._log_constant = (
-            math.lgamma(dimension / 2)
-            + dimension * math.log(self.epsilon)
-            - math.log(2)
-            - dimension / 2 * math.log(math.pi)
-            - math.lgamma(dimension)
-        )
 
     def around(self, centers: Points, rng: Rows) -> Points:
         """Noisy copies of `centers`, (tokens, n)."""
         noise = spherical(len(centers), self.dimension, self.epsilon, rng)
         noise += centers
         return noise
-
-    def log_density(self, points: Points, centers: Points) -> Array:
-        """log f(points - centers), row by row."""
-        return self._log_constant - self.epsilon * self.distance(points, centers)
 
     def distance(self, left: Points, right: Points) -> Array:
         """Euclidean distance between rows."""

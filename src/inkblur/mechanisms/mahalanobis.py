@@ -51,7 +51,6 @@ class MahalanobisNoise(LaplaceNoise):
         if self.lam > 0:
             self.root = (vectors * np.sqrt(shaped)) @ vectors.T
             self._whitening = vectors / np.sqrt(shaped)
-            self._log_constant -= 0.5 * float(np.log(shaped).sum())
         # Lemma 3 with the exact extreme eigenvalues, which is tighter than its c and m.
         self.guarantee = Guarantee(
             epsilon=self.epsilon,
