@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peak_memory import peak_of
-from inkblur import Embedding, Laplace, load_embedding
+from inkblur import Embedding, load_embedding
+from inkblur.mechanisms.laplace import Laplace
 from reproduction.arrays import Array, Ids
 
 NearestSearch = Callable[[Array], Ids]

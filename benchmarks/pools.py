@@ -28,6 +28,7 @@ from sklearn.svm import LinearSVC
 
 import inkblur
 from inkblur.evaluation import LinearSvm
+from inkblur.pools import Pool, PoolStaircase
 from reproduction.corpora import data_folder, disaster_tweets, newsgroups, reuters_c50, sms_spam
 from reproduction.newsgroups import bare
 
@@ -40,12 +41,12 @@ Settings = Sequence[tuple[float, float]]  # share and epsilon
 class Releases:
     """Stand-ins of the same texts in many settings: where the texts lie does not depend on them."""
 
-    def __init__(self, pool: inkblur.Pool, texts: PoolTexts) -> None:
+    def __init__(self, pool: Pool, texts: PoolTexts) -> None:
         self._pool, self._table = pool, inkblur.load_embedding()
         self._encoded = self._mechanism(1.0, 0.1).encode(texts)
 
-    def _mechanism(self, epsilon: float, tau: float) -> inkblur.PoolStaircase:
-        return inkblur.PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
+    def _mechanism(self, epsilon: float, tau: float) -> PoolStaircase:
+        return PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
 
     def places(self, epsilon: float, tau: float, seed: int) -> NDArray[np.int64]:
         """The place in the pool of each text's stand-in."""
@@ -201,7 +202,7 @@ def authors(epsilons: Sequence[float]) -> None:
     releases = Releases(pool, [*train[0], *test[0]])
     for epsilon in epsilons:
         for keep in (1.0, 0.75, 0.5):
-            chosen = inkblur.PoolStaircase(pool, table, epsilon=epsilon, keep_meaning=keep)
+            chosen = PoolStaircase(pool, table, epsilon=epsilon, keep_meaning=keep)
             near = round(chosen.tau * len(pool))
             found: dict[str, list[float]] = {}
             same: list[float] = []

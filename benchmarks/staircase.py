@@ -21,6 +21,7 @@ import numpy as np
 
 import inkblur
 from benchmarks.peak_memory import peak_of
+from inkblur.mechanisms.staircase import Staircase
 from reproduction.arrays import Ids
 
 _DRAWS = 2_000_000
@@ -40,9 +41,9 @@ def main() -> None:
     rng = np.random.default_rng(1)
     shares = 1 / np.arange(1, _DISTINCT + 1)
     ids = rng.choice(_DISTINCT, _DRAWS, p=shares / shares.sum())
-    mechanism = inkblur.Staircase(table, epsilon=options.epsilon, tau=options.tau, cache=None)
+    mechanism = Staircase(table, epsilon=options.epsilon, tau=options.tau, cache=None)
     (_, building), memory = peak_of(lambda: _timed(mechanism.prepare))
-    other = inkblur.Exponential(table, epsilon=20.0)
+    other = inkblur.make_mechanism("exponential", table, epsilon=20.0)
     few = ids[: _DRAWS // 20]
     other.replace(few, inkblur.seeded_rng(1))
     rates, ratios = [], []

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 import inkblur
+from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, with_adaptations
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, Parameter
 from inkblur.types import Metric, fraction, positive
@@ -31,7 +32,7 @@ class RandomizedResponse(WordMechanism):
         super().__init__(embedding)
         self.epsilon = positive(epsilon, "epsilon")
         self.redraw = fraction(redraw, "redraw")
-        stated = inkblur.Guarantee(
+        stated = Guarantee(
             epsilon=self.epsilon,
             metric=Metric.DISCRETE,
             assumptions=ASSUMPTIONS,

@@ -3,7 +3,7 @@
 import inkblur
 
 table = inkblur.load_embedding()  # bundled; or a path
-mechanism = inkblur.Staircase(table, epsilon=8.0)
+mechanism = inkblur.make_mechanism("staircase", table, epsilon=8.0)
 out = mechanism.release(["doctor", "angry"], rng=inkblur.secure_rng())
 print(out.words)
 print(out.guarantee.sentence())

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from inkblur import InkblurError, InputError, ParameterError
+from inkblur import InkblurError, ParameterError
+from inkblur.errors import InputError
 from reproduction.experiments import EXPERIMENTS
 from reproduction.figures import require_matplotlib
 from reproduction.page import DOCUMENT, shown_verdict, summary, write_reproduction

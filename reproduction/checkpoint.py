@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from inkblur import InkblurError, InputError
+from inkblur import InkblurError
+from inkblur.errors import InputError
 
 
 class Checkpoint:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur import InputError, ParameterError
+from inkblur import ParameterError
+from inkblur.errors import InputError
 from reproduction.arrays import Ids
 
 VARIABLE = "INKBLUR_DATA"

@@ -17,7 +17,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from inkblur import Embedding, InputError, load_embedding
+from inkblur import Embedding, load_embedding
+from inkblur.errors import InputError
 from inkblur.evaluation import Dataset
 from reproduction import corpora
 from reproduction.corpora import Corpus, Split

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur import Embedding, InputError
+from inkblur import Embedding
+from inkblur.errors import InputError
 from reproduction.arrays import NULL_ID
 
 _END_OF_LINE = "</s>"  # fastText counts the end of a text as a word

@@ -11,7 +11,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from inkblur import MissingExtra
+from inkblur.errors import MissingExtra
 
 _TAGS = ("NNP", "NNPS")
 # Penn tokens: clitics apart (do n't, Ann 's).

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur import InputError, ParameterError
+from inkblur import ParameterError
+from inkblur.errors import InputError
 from reproduction.checkpoint import write_whole
 from reproduction.context import Context
 from reproduction.datasets import Datasets

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel
@@ -17,6 +16,7 @@ from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.measures.intervals import percentile_interval
 from inkblur.mechanisms.base import DiscreteMechanism
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Array, Ids, Strength

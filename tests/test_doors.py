@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import inkblur
-from inkblur import InkblurError, Limits, PrivateCalibration, ReleaseSpec, WeakSetting
+from inkblur import InkblurError, Limits, ReleaseSpec
 from inkblur.embeddings.store import write_store
+from inkblur.errors import PrivateCalibration, WeakSetting
 from inkblur.ledger import micros
 from tests.laws.test_draws import KEY, STAIRCASE, WORDS, numbers, toy
 

@@ -17,6 +17,7 @@ import pytest
 
 import inkblur
 from inkblur import ReleaseSpec
+from inkblur.mechanisms.laplace import Laplace
 from tests.laws.test_draws import KEY, pool, toy
 from tests.test_doors import IDS, TEXTS, Ask, House, asked
 
@@ -76,7 +77,7 @@ def of_a_pool(house: House) -> Any:
 
 
 def of_a_guarantee(house: House) -> Any:
-    guarantee = inkblur.Privatizer(inkblur.Laplace(toy(), epsilon=2.0)).guarantee
+    guarantee = inkblur.Privatizer(Laplace(toy(), epsilon=2.0)).guarantee
     return guarantee.to_json()
 
 

@@ -11,8 +11,10 @@ import pytest
 
 import inkblur
 import inkblur.arrow
+import inkblur.errors
 import inkblur.evaluation
 import inkblur.ledger
+import inkblur.pools
 
 ENGINES = Path(inkblur.__file__).parent / "engines"
 CHECKOUT = Path(__file__).parents[1]
@@ -23,6 +25,10 @@ PUBLIC = {
     "inkblur": inkblur.__all__,
     "inkblur.evaluation": inkblur.evaluation.__all__,
     "inkblur.arrow": inkblur.arrow.__all__,
+    "inkblur.errors": [name for name in dir(inkblur.errors) if name[0].isupper()],
+    "inkblur.pools": inkblur.pools.__all__,
+    "inkblur.mechanisms.staircase": ["Staircase"],
+    "inkblur.mechanisms.laplace": ["Laplace"],
     "inkblur.ledger": inkblur.ledger.__all__,
     # Each engine's adapter is one function, imported from the engine's own module.
     **{f"inkblur.engines.{file.stem}": ["privatize"] for file in ENGINES.glob("[a-z]*.py")},

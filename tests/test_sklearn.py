@@ -20,11 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import inkblur
-from inkblur import Exponential, Laplace, Privatizer, Record, SyntheticVectors, TextPrivatizer
+from inkblur import Privatizer, Record, TextPrivatizer
+from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, WeakSetting
 from inkblur.guarantees import NOBODY_COUNTS
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
 
 TABLE = Embedding(["good", "fine", "bad", "poor"], np.eye(4) * 9, name="four")
 VECTORIZER = Vectorizer(TABLE)

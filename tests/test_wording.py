@@ -8,19 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from inkblur import (
-    Laplace,
-    Privatizer,
-    ReleaseSpec,
-    Staircase,
-    privatize_file,
-    seeded_rng,
-)
+from inkblur import Privatizer, ReleaseSpec, privatize_file, seeded_rng
 from inkblur.documents import TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files.preview import preview_file
 from inkblur.files.summary import Fate, Summary
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.mechanisms.strengths import typical_loss
 from inkblur.release import over_budget
 from inkblur.service.plain_words import loss_of_a_text

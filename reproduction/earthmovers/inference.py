@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
+from inkblur import Embedding, Privatizer, Record, TokenPolicies
 from inkblur.evaluation import Koppel, content_words, known_id
+from inkblur.mechanisms.laplace import Laplace
 from reproduction.arrays import NULL_ID
 from reproduction.context import Context
 from reproduction.earthmovers.findings import (

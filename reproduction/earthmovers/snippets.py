@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding, Laplace
+from inkblur import Embedding, make_mechanism
 from inkblur.evaluation import content_words, privacy_statistics
 from reproduction.context import Context
 from reproduction.earthmovers.nearness import distances
@@ -101,7 +101,7 @@ def _nearest(work: Context, table: Embedding) -> dict[str, Any]:
 
 def _blurred(work: Context, table: Embedding, epsilon: float) -> dict[str, Any]:
     """The sentence's content words drawn once, and how often each survives."""
-    mechanism = Laplace(table, epsilon=epsilon)
+    mechanism = make_mechanism("laplace", table, epsilon=epsilon)
     words = content_words(SENTENCE)
     drawn = mechanism.replace(table.ids(words), work.rng("sentence", f"{epsilon:g}"))
     found = privacy_statistics(

@@ -10,8 +10,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
+from inkblur import Embedding, Privatizer, Record, TokenPolicies
 from inkblur.evaluation import known_id
+from inkblur.mechanisms.laplace import Laplace
 from reproduction.arrays import NULL_ID
 from reproduction.context import Context
 from reproduction.earthmovers.published import NORMS

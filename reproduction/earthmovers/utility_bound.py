@@ -16,8 +16,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import gammainc
 
-from inkblur import Laplace, Rng
+from inkblur import Rng
 from inkblur.evaluation import clopper_pearson, earth_movers
+from inkblur.mechanisms.laplace import Laplace
 from reproduction.arrays import Array
 from reproduction.context import Context
 from reproduction.earthmovers.bag_utility import chance_within

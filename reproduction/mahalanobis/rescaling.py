@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from inkblur import Laplace
+from inkblur.mechanisms.laplace import Laplace
 from reproduction.arrays import Array
 from reproduction.context import Context
 from reproduction.estimate import Estimate

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding, ReleaseSpec, Unreachable
+from inkblur import Embedding, ReleaseSpec
+from inkblur.errors import Unreachable
 from inkblur.evaluation import calibrate, privacy_statistics
 from reproduction.arrays import NULL_ID, Array, Ids
 from reproduction.context import Context

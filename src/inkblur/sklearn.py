@@ -59,7 +59,7 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> own = inkblur.Privatizer(inkblur.Laplace(table, epsilon=0.3))
+    >>> own = inkblur.Privatizer(inkblur.make_mechanism("laplace", table, epsilon=0.3))
     >>> TextPrivatizer(privatizer=own, seed=1).fit_transform(["A dog."])
     ['cat cat']
     >>> len(TextPrivatizer("medium").fit_transform(["A dog was angry."])[0].split())

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from inkblur import Exponential
 from inkblur.cli.app import app
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import CATALOGUE
+from inkblur.mechanisms.exponential import Exponential
 
 WORDS = {"cat": [1.0, 0.1], "dog": [1.0, 0.4], "sky": [-1.0, 0.3], "sea": [-0.8, 0.9]}
 TABLE = Embedding(list(WORDS), list(WORDS.values()), name="toy")

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inkblur import Laplace, Privatizer
+from inkblur import Privatizer
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.analysis import known_id
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.rng import seeded_rng
 
 WORDS = ["the", "doctor", "was", "angry", "do", "it's", "café", "paris", "Rome"]

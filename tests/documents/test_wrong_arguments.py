@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
-from inkblur import Exponential, Laplace, Mahalanobis, Privatizer, Staircase, make_mechanism
+from inkblur import Privatizer, make_mechanism
 from inkblur.documents import TokenPolicies
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Record
 

@@ -27,7 +27,11 @@ from inkblur.evaluation.measures.intervals import (
     log_ratio_lower,
 )
 from inkblur.mechanisms.angular import AngularLaplace
+from inkblur.mechanisms.component import ComponentLaplace
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
 from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids, Unit
 from tests.laws.document_audit import (
@@ -79,9 +83,9 @@ def test_a_bound_on_a_ratio_is_too_high_no_oftener_than_it_says(trials: int, aga
 
 
 MECHANISMS: list[Perturbation] = [
-    inkblur.Laplace(cloud(), epsilon=2.0),
-    inkblur.Mahalanobis(cloud(), epsilon=2.0, lam=0.7),
-    inkblur.ComponentLaplace(cloud(), epsilon=2.0),
+    Laplace(cloud(), epsilon=2.0),
+    Mahalanobis(cloud(), epsilon=2.0, lam=0.7),
+    ComponentLaplace(cloud(), epsilon=2.0),
 ]
 
 
@@ -95,7 +99,7 @@ def test_claimed_distances_written_twice_agree(mechanism: Perturbation) -> None:
 
 
 def test_bounds_of_documents_add_over_positions_or_take_the_cheapest_flow() -> None:
-    mechanism = inkblur.Laplace(line(), epsilon=3.0)
+    mechanism = Laplace(line(), epsilon=3.0)
     left, right = np.array([0, 4, 8]), np.array([8, 0, 5])
     assert document_bound(mechanism, Unit.SEQUENCE, left, right) == pytest.approx(3 * (4 + 2 + 1.5))
     flows = [
@@ -117,7 +121,7 @@ def test_permanents_are_sums_over_all_orders(size: int) -> None:
 
 
 def words_audited(
-    mechanism: inkblur.Laplace | AngularLaplace, pair: tuple[str, str], draws: int, seed: int = 2
+    mechanism: Laplace | AngularLaplace, pair: tuple[str, str], draws: int, seed: int = 2
 ) -> Audit:
     return inkblur.audit(
         word_function(mechanism, seeded_rng(seed)),
@@ -128,7 +132,7 @@ def words_audited(
 
 
 def test_the_measured_loss_is_a_lower_bound_that_comes_close() -> None:
-    audit = words_audited(inkblur.Laplace(line(), epsilon=1.0), ("i", "m"), 60_000)  # distance 2
+    audit = words_audited(Laplace(line(), epsilon=1.0), ("i", "m"), 60_000)  # distance 2
     assert audit.bound == pytest.approx(2.0)
     assert 1.7 < audit.loss <= 2.0
     assert audit.confirmed_on == 30_000
@@ -269,11 +273,11 @@ def test_an_audit_of_two_equal_inputs_errs_no_oftener_than_it_says() -> None:
 
 
 def test_pairs_that_the_guarantee_does_not_compare_are_refused() -> None:
-    blur = inkblur.Privatizer(inkblur.Laplace(line(), epsilon=1.0))
+    blur = inkblur.Privatizer(Laplace(line(), epsilon=1.0))
     with pytest.raises(ParameterError, match="2 and 3 words"):
         audit_documents(blur, "a b", "a b c", rng=seeded_rng(1))
     shown = TokenPolicies.of(keep=["sentence-ends"])
-    stopped = inkblur.Privatizer(inkblur.Laplace(line(), epsilon=1.0), policies=shown)
+    stopped = inkblur.Privatizer(Laplace(line(), epsilon=1.0), policies=shown)
     with pytest.raises(ParameterError, match="sentence ends"):
         audit_documents(stopped, "a. b", "a b", rng=seeded_rng(1))
     with pytest.raises(ParameterError, match="above 0"):
@@ -300,18 +304,18 @@ def test_no_guarantee_means_no_bound() -> None:
 
 
 def test_an_audit_without_power_says_so() -> None:
-    audit = words_audited(inkblur.Laplace(cloud(), epsilon=5.0), ("c1", "c2"), 400)
+    audit = words_audited(Laplace(cloud(), epsilon=5.0), ("c1", "c2"), 400)
     assert audit.powerless
     assert "says nothing for or against" in audit.verdict()
 
 
-@pytest.mark.parametrize("kind", [inkblur.Laplace, inkblur.Mahalanobis, inkblur.Staircase])
+@pytest.mark.parametrize("kind", [Laplace, Mahalanobis, Staircase])
 def test_words_of_a_large_vocabulary_are_compared_with_their_neighbors(kind: Any) -> None:
     mechanism = kind(cloud(), epsilon=2.0)
     words = words_to_compare(mechanism, seeded_rng(1))
     assert len(set(words)) == len(words)
     ids = np.array([cloud().id(word) for word in words])
-    if kind is inkblur.Staircase:  # any two words are at distance 1
+    if kind is Staircase:  # any two words are at distance 1
         assert len(words) == 12
         return
     metric = ClaimedMetric(mechanism)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inkblur import Staircase
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
@@ -21,6 +20,7 @@ from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import TextReleaser, releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import Rows
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inkblur import Exponential, Privatizer, Staircase
+from inkblur import Privatizer
 from inkblur.documents.policies import TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks import likelihood
@@ -30,7 +30,9 @@ from inkblur.evaluation.attacks.svm import ExpectedWords, LinearSvm, Words
 from inkblur.evaluation.dataset import make_dataset
 from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.plan import Plan
+from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.pools import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec

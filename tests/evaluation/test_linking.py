@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from inkblur import Exponential
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel, channel_of
@@ -14,6 +13,7 @@ from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.repetition import repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
 from inkblur.evaluation.measures.intervals import percentile_interval, resample_rows
+from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inkblur import Embedding, Exponential, Laplace, Mahalanobis, seeded_rng
+from inkblur import Embedding, seeded_rng
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import ParameterError
@@ -27,6 +27,9 @@ from inkblur.evaluation.attacks.reading import (
     true_words,
     unchanged,
 )
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
 from inkblur.types import NULL_ID, Array, Ids
 
 pytest.importorskip("sklearn")

@@ -13,6 +13,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.measures import statistics
 from inkblur.evaluation.measures.statistics import privacy_statistics
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.rng import Rows, seeded_rng
 from inkblur.spec import grid
 from inkblur.types import Ids
@@ -30,7 +31,7 @@ class Scripted(WordMechanism):
 
     def __init__(self, embedding: inkblur.Embedding) -> None:
         super().__init__(embedding)
-        self.guarantee = inkblur.Laplace(embedding, epsilon=1.0).guarantee
+        self.guarantee = Laplace(embedding, epsilon=1.0).guarantee
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -53,7 +54,7 @@ def test_survivals_and_distinct_outputs_are_counted_by_hand() -> None:
 def test_a_words_numbers_do_not_depend_on_the_sample_or_the_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    mechanism = inkblur.Laplace(toy(), epsilon=2.0)
+    mechanism = Laplace(toy(), epsilon=2.0)
     everything = privacy_statistics(mechanism, rng=seeded_rng(3), runs=30)
     monkeypatch.setattr(statistics, "_DRAWS_AT_A_TIME", 70)
     sampled = privacy_statistics(mechanism, rng=seeded_rng(3), runs=30, words=11)
@@ -77,7 +78,7 @@ def test_words_and_settings_have_independent_streams() -> None:
 def test_survival_on_a_line_is_the_laplace_probability() -> None:
     table = inkblur.Embedding([f"w{i}" for i in range(9)], np.arange(9.0)[:, None], name="line")
     result = privacy_statistics(
-        inkblur.Laplace(table, epsilon=2.0), rng=seeded_rng(4), words=["w4"], runs=20_000
+        Laplace(table, epsilon=2.0), rng=seeded_rng(4), words=["w4"], runs=20_000
     )
     expected = 1 - math.exp(-2.0 * 0.5)
     assert result.survived[0] / 20_000 == pytest.approx(expected, abs=5 * math.sqrt(0.25 / 20_000))
@@ -102,7 +103,7 @@ def test_the_grid_goes_lambda_by_lambda_and_says_its_sizes() -> None:
 
 
 def test_bad_requests_are_refused() -> None:
-    mechanism = inkblur.Laplace(toy(), epsilon=1.0)
+    mechanism = Laplace(toy(), epsilon=1.0)
     rng = seeded_rng(1)
     with pytest.raises(ParameterError, match="runs must be"):
         privacy_statistics(mechanism, rng=rng, runs=0)

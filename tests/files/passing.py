@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from inkblur import Embedding, Laplace, seeded_rng
+from inkblur import Embedding, seeded_rng
 from inkblur.documents.privatizer import Privatizer
 from inkblur.files import Format, Record, Source, open_sink, open_source
 from inkblur.files.formats import layout_of
 from inkblur.files.records import Batch
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.release import Columns, Release
 from inkblur.spec import ReleaseSpec
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from inkblur import Embedding, Laplace, Privatizer, secure_rng
+from inkblur import Embedding, Privatizer
 from inkblur.files import open_sink
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.rng import secure_rng
 from tests.files.passing import opened
 from tests.files.releasing import run
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from threadpoolctl import threadpool_info
 
-from inkblur import Exponential, Laplace, Privatizer
+from inkblur import Privatizer
 from inkblur.documents.base import Reading
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, PrivateCalibration
@@ -19,6 +19,8 @@ from inkblur.files import open_sink, open_source, parquet
 from inkblur.files.formats import Layout
 from inkblur.files.sink import Sink
 from inkblur.files.summary import Summary
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.release import draw_records
 from inkblur.rng import Rng, keyed_rng
 from inkblur.types import Record

@@ -18,7 +18,6 @@ from inkblur import (
     BudgetExceeded,
     Embedding,
     Limits,
-    OutputError,
     ParameterError,
     PrivacyError,
     Privatizer,
@@ -27,6 +26,7 @@ from inkblur import (
 )
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
+from inkblur.errors import OutputError
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.records import Batch
 from inkblur.ledger import Charged, ReleaseAccount, Spent, micros, open_ledger

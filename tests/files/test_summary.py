@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkblur import Laplace, Privatizer, Staircase, load_embedding
+from inkblur import Privatizer, load_embedding
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.files.summary import Fate, Summary
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.mechanisms.strengths import epsilon_for, typical_loss
 from inkblur.rng import seeded_rng
 from inkblur.types import Record, Strength

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur import Exponential, Laplace, Privatizer
+from inkblur import Privatizer
 from inkblur.documents import analysis, tokens
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.tokens import Token, tokenize
@@ -24,6 +24,8 @@ from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.files import open_sink, open_source
 from inkblur.files.vectors import run_vectors
 from inkblur.guarantees import Guarantee, compose
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.release import Release
 from inkblur.rng import secure_rng, seeded_rng

@@ -23,6 +23,8 @@ import inkblur
 from inkblur import BudgetExceeded, Limits, PrivacyError, ReleaseSpec
 from inkblur.embeddings.store import write_store
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.perturbation import Perturbation
 from tests.laws import catalogue
 from tests.laws.test_draws import WORDS, toy
@@ -53,12 +55,12 @@ def test_no_draw_loses_more_than_is_charged(setting: tuple[str, dict[str, Any]])
 
 
 def test_a_mechanism_that_tells_no_diameter_has_no_bound() -> None:
-    class Mine(inkblur.Laplace):
+    class Mine(Laplace):
         diameter = math.inf
 
     privatizer = inkblur.Privatizer(Mine(TABLE, epsilon=2.0))
     assert privatizer.unbounded
-    assert not inkblur.Privatizer(inkblur.Laplace(TABLE, epsilon=2.0)).unbounded
+    assert not inkblur.Privatizer(Laplace(TABLE, epsilon=2.0)).unbounded
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_a_mechanism_that_tells_no_diameter_has_no_bound() -> None:
 )
 def test_what_is_copied_has_no_bound(kept: str) -> None:
     policies = inkblur.TokenPolicies.of(keep=[kept])
-    law = inkblur.Exponential(TABLE, epsilon=2.0)
+    law = Exponential(TABLE, epsilon=2.0)
     assert inkblur.Privatizer(law, policies=policies).unbounded
 
 

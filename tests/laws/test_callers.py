@@ -14,6 +14,7 @@ import inkblur
 from inkblur.arrow import CountedRelease
 from inkblur.errors import BudgetExceeded, InputError, NoGuarantee, ParameterError
 from inkblur.release import Limits
+from inkblur.rng import secure_rng
 from tests.together import Desk, Order
 
 TEXTS = [f"the doctor was angry about visit number {word}" for word in ("one", "two", "three")]
@@ -126,7 +127,7 @@ def test_files_of_two_callers_draw_apart(ledger: inkblur.Ledger, tmp_path: Path)
 def test_a_desk_releases_nothing_without_a_guarantee(ledger: inkblur.Ledger) -> None:
     [answer] = Desk(inkblur.seeded_rng(1), ledger).release([order("")])
     assert isinstance(answer, NoGuarantee)
-    [fresh] = Desk(inkblur.secure_rng(), ledger).release([order("")])
+    [fresh] = Desk(secure_rng(), ledger).release([order("")])
     assert isinstance(fresh, ParameterError)
     assert "keeps its key" in str(fresh)
     assert ledger.history() == []

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkblur import Laplace, Privatizer
+from inkblur import Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.documents.analysis import Analyst
 from inkblur.documents.policies import TOKEN_CLASSES
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import ALL, label, make
 

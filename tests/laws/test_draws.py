@@ -25,7 +25,12 @@ import pytest
 
 import inkblur
 from inkblur import Embedding, ReleaseSpec
+from inkblur.documents import Treatment
+from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.embeddings.store import write_store
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase
 from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.encoder import WordEncoder
 
@@ -104,7 +109,7 @@ def adapted() -> Embedding:
     )
 
 
-def pool(labels: int) -> inkblur.Pool:
+def pool(labels: int) -> Pool:
     """Sixty public texts; of several labels, thirty each."""
     table, count = toy(), 60
     drawn = numbers(5 * count, 0, len(WORDS), start=3)
@@ -120,7 +125,7 @@ def pool(labels: int) -> inkblur.Pool:
         np.zeros(labels, dtype=np.int64),
         np.zeros((table.dimension, labels), dtype=np.int32),
     )
-    return inkblur.Pool(
+    return Pool(
         texts=texts,
         points=points.astype(np.int16),
         center=np.zeros(table.dimension, dtype=np.int64),
@@ -345,20 +350,20 @@ def one_by_one(place: Path, folder: Path) -> list[str]:
     return [*texts, *single]
 
 
-def _laplace() -> inkblur.Laplace:
-    return inkblur.Laplace(toy(), epsilon=2.0)
+def _laplace() -> Laplace:
+    return Laplace(toy(), epsilon=2.0)
 
 
 def every_class(treatment: str) -> Case:
     """Every policy by its name, so that none of them is a default."""
     named = inkblur.TokenPolicies(
-        stop_words=inkblur.Treatment(treatment),
-        unknown=inkblur.Treatment(treatment),
-        numbers=inkblur.Treatment(treatment),
-        addresses=inkblur.Treatment(treatment),
-        punctuation=inkblur.Treatment.DROP,
-        sentence_ends=inkblur.Treatment.DROP,
-        names=inkblur.Treatment.NULL,
+        stop_words=Treatment(treatment),
+        unknown=Treatment(treatment),
+        numbers=Treatment(treatment),
+        addresses=Treatment(treatment),
+        punctuation=Treatment.DROP,
+        sentence_ends=Treatment.DROP,
+        names=Treatment.NULL,
     )
 
     def drawn(place: Path, folder: Path) -> list[str]:
@@ -541,8 +546,8 @@ def test_a_server_draws_what_a_list_draws(place: Path, tmp_path: Path) -> None:
 def test_scikit_learn_draws_what_a_list_draws_whose_ids_are_places(place: Path) -> None:
     places = [str(number) for number in range(len(TEXTS))]
     table = inkblur.load_embedding(str(place / "toy.ink"))
-    words = inkblur.Privatizer(inkblur.Laplace(table, epsilon=2.0), release="sequence", length=None)
-    drawn = inkblur.PoolPrivatizer(inkblur.PoolStaircase(pool(2), table, epsilon=5.0, tau=0.05))
+    words = inkblur.Privatizer(Laplace(table, epsilon=2.0), release="sequence", length=None)
+    drawn = PoolPrivatizer(PoolStaircase(pool(2), table, epsilon=5.0, tau=0.05))
     for name, own in (("laplace", words), ("pool, labels", drawn)):
         spec = spec_of(SETTINGS[name], place)
         expected = listed(spec, ids=places)
@@ -556,8 +561,8 @@ def test_vectors_draw_alike_from_a_file_and_in_scikit_learn(place: Path, tmp_pat
     vectorizer = inkblur.Vectorizer(
         table, morphology="lower", weighting="tf", names="null", synonyms=False
     )
-    mechanism = inkblur.Exponential(vectorizer.embedding, epsilon=5.0, bigram=0.0, bounding="clip")
-    own = inkblur.SyntheticVectors(mechanism, vectorizer, 8)
+    mechanism = Exponential(vectorizer.embedding, epsilon=5.0, bigram=0.0, bounding="clip")
+    own = SyntheticVectors(mechanism, vectorizer, 8)
     law = inkblur.TextPrivatizer(privatizer=own, key=KEY)
     rows = law.fit_transform(TEXTS).toarray()
     named = [

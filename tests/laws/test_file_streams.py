@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur import Laplace, Privatizer
+from inkblur import Privatizer
 from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivateCalibration
@@ -16,6 +16,7 @@ from inkblur.files import open_sink, open_source
 from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.summary import Summary
 from inkblur.files.vectors import run_vectors
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.release import Release
 from inkblur.rng import keyed_rng, secure_rng
 from tests.files.passing import opened
@@ -91,9 +92,9 @@ def test_under_a_key_the_guarantee_says_what_runs_show(tmp_path: Path, toy: Embe
 
 
 def test_ids_that_are_hashes_of_true_texts_never_leave(tmp_path: Path, toy: Embedding) -> None:
-    from inkblur import Exponential
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.documents.vectorizer import Vectorizer
+    from inkblur.mechanisms.exponential import Exponential
 
     vectorizer = Vectorizer(toy)
     synthetic = SyntheticVectors(Exponential(vectorizer.embedding, epsilon=2.0), vectorizer, 5)

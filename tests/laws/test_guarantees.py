@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from inkblur import AngularLaplace, Laplace, Mahalanobis, Privatizer
+from inkblur import Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, NoGuarantee, ParameterError
 from inkblur.guarantees import SEEDED, Guarantee, compose, rounded_down, rounded_up
+from inkblur.mechanisms.angular import AngularLaplace
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
 from inkblur.types import Metric, Unit
 from tests.laws.catalogue import ALL, PRIVATE, label, make
 

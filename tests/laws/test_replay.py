@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from inkblur import Laplace, Privatizer
+from inkblur import Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.rng import JoinedRows, keyed_rng, secure_rng, seeded_rng, uniforms_from
 from inkblur.types import Record
 from tests.laws.catalogue import ALL, label, make

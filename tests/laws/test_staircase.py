@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.sets import (
     PLAIN_VARIABLE,

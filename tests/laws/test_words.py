@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from inkblur import Laplace, Mahalanobis
 from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
 from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise

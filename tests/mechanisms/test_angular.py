@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from inkblur import AngularLaplace
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.angular import truncated_angle
+from inkblur.mechanisms.angular import AngularLaplace, truncated_angle
 from inkblur.rng import seeded_rng
 
 

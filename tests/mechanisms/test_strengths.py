@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import inkblur
-from inkblur import Laplace, make_mechanism
+from inkblur import make_mechanism
 from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms.catalogue import find
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.strengths import (
     calibrate,
     epsilon_for,

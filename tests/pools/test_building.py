@@ -297,10 +297,11 @@ def test_a_pool_without_labels_needs_no_scikit_learn(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['sklearn'] = None\n"
         "from tests.pools.test_building import TEXTS, TABLE\n"
-        "import inkblur\n"
+        "import inkblur, inkblur.pools\n"
         "pool = inkblur.build_pool(TEXTS, TABLE)\n"
-        "made = inkblur.PoolStaircase(pool, TABLE, epsilon=4.0)\n"
-        "print(inkblur.PoolPrivatizer(made).release('alpha', inkblur.secure_rng()).text in TEXTS)\n"
+        "made = inkblur.pools.PoolStaircase(pool, TABLE, epsilon=4.0)\n"
+        "blur = inkblur.pools.PoolPrivatizer(made)\n"
+        "print(blur.release('alpha', inkblur.secure_rng()).text in TEXTS)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inkblur import Embedding, InputError
+from inkblur import Embedding
+from inkblur.errors import InputError
 from reproduction import fasttext_model
 from reproduction.fasttext_model import fasttext_labels
 

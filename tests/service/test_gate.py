@@ -13,8 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Send
 
-from inkblur import Staircase
 from inkblur.errors import InputError
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.release import Limits
 from inkblur.service import limits
 from inkblur.service.limits import RequestLimits

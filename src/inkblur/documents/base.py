@@ -214,7 +214,7 @@ def refuse_weak(mechanism: WordMechanism, *, accept_weak: bool = False) -> None:
     huge epsilon a guarantee is true and worthless.
 
     >>> from inkblur.embeddings.table import Embedding
-    >>> from inkblur import Laplace
+    >>> from inkblur.mechanisms.laplace import Laplace
     >>> table = Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
     >>> refuse_weak(Laplace(table, epsilon=0.1))
     >>> try:

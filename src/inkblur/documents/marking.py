@@ -53,7 +53,7 @@ def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
-    >>> blur = Privatizer(inkblur.Staircase(table, epsilon=9.0, tau=0.5))
+    >>> blur = Privatizer(inkblur.make_mechanism("staircase", table, epsilon=9.0, tau=0.5))
     >>> [(p.written, p.mark.value) for p in marked_text(blur, "A cat: 7.", inkblur.secure_rng())]
     [('A', 'null'), ('cat:', 'kept'), ('7.', 'null')]
     """
@@ -105,7 +105,7 @@ def expected_cosine(mechanism: DiscreteMechanism, ids: Ids) -> float | None:
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
-    >>> mechanism = inkblur.Staircase(table, epsilon=2.0, tau=0.5)
+    >>> mechanism = inkblur.make_mechanism("staircase", table, epsilon=2.0, tau=0.5)
     >>> round(expected_cosine(mechanism, np.array([0, 1])), 3)
     0.881
     """

@@ -34,7 +34,8 @@ class Privatizer(AnyTextPrivatizer):
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> blur = Privatizer(inkblur.Laplace(table, epsilon=50.0), release="bag", length=3)
+    >>> mechanism = inkblur.make_mechanism("laplace", table, epsilon=50.0)
+    >>> blur = Privatizer(mechanism, release="bag", length=3)
     >>> len(blur.release("A dog!", inkblur.seeded_rng(1)).text.split())
     3
     """

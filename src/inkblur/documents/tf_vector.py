@@ -73,7 +73,7 @@ class SyntheticVectors(AnyPrivatizer):
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
     >>> vectorizer = Vectorizer(table)
-    >>> from inkblur import Exponential
+    >>> from inkblur.mechanisms.exponential import Exponential
     >>> mechanism = Exponential(vectorizer.embedding, epsilon=8.0)
     >>> synthetic = SyntheticVectors(mechanism, vectorizer, length=20)
     >>> release = synthetic.vectors([Record("0", "A cat."), Record("1", "")], seeded_rng(1))

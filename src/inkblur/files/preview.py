@@ -163,7 +163,7 @@ def preview_file(
     >>> folder = tempfile.TemporaryDirectory()
     >>> posts = Path(folder.name, "posts.txt")
     >>> _ = posts.write_text("the doctor was angry\\n")
-    >>> seen = inkblur.preview_file(posts, inkblur.ReleaseSpec("staircase", strength="medium"))
+    >>> seen = preview_file(posts, inkblur.ReleaseSpec("staircase", strength="medium"))
     >>> seen.texts, [look.name for look in seen.looks]
     (('the doctor was angry',), ['light', 'medium', 'strong'])
     >>> folder.cleanup()

@@ -79,7 +79,8 @@ class ComponentLaplace(Perturbation):
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> inkblur.ComponentLaplace(table, epsilon=50.0).release(["dog"], inkblur.seeded_rng(1)).words
+    >>> mechanism = inkblur.make_mechanism("component-laplace", table, epsilon=50.0)
+    >>> mechanism.release(["dog"], inkblur.seeded_rng(1)).words
     ('dog',)
     """
 

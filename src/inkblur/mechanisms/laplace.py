@@ -73,7 +73,8 @@ class Laplace(Perturbation):
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> inkblur.Laplace(table, epsilon=50.0).release(["dog"], inkblur.seeded_rng(1)).words
+    >>> mechanism = inkblur.make_mechanism("laplace", table, epsilon=50.0)
+    >>> mechanism.release(["dog"], inkblur.seeded_rng(1)).words
     ('dog',)
     """
 

@@ -91,7 +91,7 @@ class Mahalanobis(Perturbation):
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog", "cow"], [[0, 0], [0, 9], [9, 0]], name="toy")
-    >>> mechanism = inkblur.Mahalanobis(table, epsilon=50.0, lam=0.5)
+    >>> mechanism = inkblur.make_mechanism("mahalanobis", table, epsilon=50.0, lam=0.5)
     >>> mechanism.release(["dog"], inkblur.seeded_rng(1)).words
     ('dog',)
     """

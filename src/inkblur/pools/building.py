@@ -135,7 +135,7 @@ def build_pool(
     release should keep first; a classifier for them is fitted on the pool (extra `sklearn`). In
     large labels nearness is judged by cells first, unless it is to be `exact`: then every draw
     looks at all texts of its label, which wants a GPU. `encoder` takes the place of the embedding's
-    words, such as :class:`inkblur.TransformerEncoder`.
+    words, such as :class:`inkblur.pools.encoder.TransformerEncoder`.
     """
     for place, text in enumerate(texts):
         if not isinstance(text, str):

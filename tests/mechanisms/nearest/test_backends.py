@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from inkblur import Embedding, Laplace, keyed_rng
+from inkblur import Embedding, keyed_rng
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, exhaustive
 from inkblur.mechanisms.nearest.cpu import native, reference
 from inkblur.mechanisms.nearest.cpu.reference import Reference

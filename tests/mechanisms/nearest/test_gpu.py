@@ -16,6 +16,9 @@ import pytest
 import inkblur
 from inkblur import Privatizer
 from inkblur.errors import MissingExtra
+from inkblur.mechanisms.component import ComponentLaplace
+from inkblur.mechanisms.laplace import Laplace
+from inkblur.mechanisms.mahalanobis import Mahalanobis
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.engine import Engine, gpu_available
@@ -119,7 +122,7 @@ def test_the_margin_holds_and_is_used(rng: Rng) -> None:
     assert int(batch.pairs[0]) < 100 * words.panels / 4
 
 
-@pytest.mark.parametrize("law", [inkblur.Laplace, inkblur.ComponentLaplace, inkblur.Mahalanobis])
+@pytest.mark.parametrize("law", [Laplace, ComponentLaplace, Mahalanobis])
 @pytest.mark.parametrize("batch", [31, 64, 1000])
 def test_a_release_is_the_processors(law: Any, batch: int, rng: Rng) -> None:
     """Whole texts, with unknown words, empty records and filling, whatever the blocks are."""

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from inkblur import Embedding, Staircase
+from inkblur import Embedding
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.mechanisms.staircase import stored as stored_sets
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
 

@@ -119,7 +119,7 @@ def privacy_statistics(
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> mech = inkblur.Laplace(table, epsilon=50.0)
+    >>> mech = inkblur.make_mechanism("laplace", table, epsilon=50.0)
     >>> privacy_statistics(mech, rng=inkblur.seeded_rng(1), runs=10).survived
     (10, 10)
     """
