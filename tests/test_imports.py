@@ -34,8 +34,8 @@ EDGES = {
     "release": "documents embeddings files guarantees ledger mechanisms spec",
     "files": "atomic_file documents embeddings guarantees ledger mechanisms pools processes release "
     "spec",
-    "own": "documents embeddings guarantees",
-    "series": "documents files guarantees ledger mechanisms own release spec",
+    "own": "documents embeddings guarantees mechanisms release",
+    "series": "documents files guarantees ledger own release spec",
     "sklearn": "documents files guarantees own release spec",
     "arrow": "files guarantees ledger mechanisms release spec",
     "engines": "arrow files release spec",

@@ -96,3 +96,8 @@ def test_what_is_no_privatizer_is_refused() -> None:
         ask(Unknown(), ids=["a", "b"], limits=inkblur.Limits(budget=100.0))
     with pytest.raises(ParameterError, match="leave out the other"):
         ask(Colours(), strength="medium")
+    table = inkblur.Embedding(WORDS, [[0.0], [9.0], [99.0]], name="toy")
+    weak = inkblur.Privatizer(inkblur.Laplace(table, epsilon=100.0))
+    with pytest.raises(inkblur.WeakSetting):
+        ask(weak)
+    assert len(ask(weak, accept_weak=True).texts) == len(TEXTS)

@@ -49,7 +49,13 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
 
 __all__ = [
-    *("KEY", "KEY_FILE", "CountedRelease", "ReleasePlan", "plan_release", "prepare", "release"),
+    "KEY",
+    "KEY_FILE",
+    "CountedRelease",
+    "ReleasePlan",
+    "plan_release",
+    "prepare",
+    "release",
     "release_together",
 ]
 

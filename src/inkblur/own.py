@@ -14,6 +14,8 @@ from inkblur.documents.fingerprints import fingerprints
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import NoGuarantee, ParameterError
 from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.base import require_rng
+from inkblur.release import Release
 from inkblur.rng import Rng
 from inkblur.types import Metric, Unit
 
@@ -111,6 +113,18 @@ class Brought(AnyPrivatizer):
         return list(released), Counter(counts)
 
 
-def adopted(privatizer: AnyPrivatizer | OwnPrivatizer) -> AnyPrivatizer:
-    """What draws, whoever made it."""
-    return privatizer if isinstance(privatizer, AnyPrivatizer) else Brought(privatizer)
+def prepare_own(
+    privatizer: AnyPrivatizer | OwnPrivatizer,
+    rng: Rng,
+    *,
+    accept_weak: bool = False,
+    **described: Any,
+) -> Release:
+    """What draws in memory, whoever made it, as :func:`inkblur.release.prepare` does it of a spec:
+    refused where nearly every word would stay, unless that is accepted. It cannot be `described`.
+    """
+    if any(value is not None for value in described.values()):
+        raise ParameterError("`privatizer=` draws as it is: leave out the other settings")
+    own = privatizer if isinstance(privatizer, AnyPrivatizer) else Brought(privatizer)
+    own.refuse_weak(accept_weak=accept_weak)
+    return Release(own, require_rng(rng))

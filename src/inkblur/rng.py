@@ -240,38 +240,27 @@ def read_key(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
-    key = data if len(data) == KEY_BYTES else _from_digits(data.strip())
-    if key is None:
-        raise InputError(
-            f"{path} is not a key: expected 32 raw bytes or 64 hexadecimal digits, "
-            f"found {len(data)} bytes; `inkblur keygen FILE` writes one"
-        )
-    return _strong(key, str(path))
+    digits = data.hex() if len(data) == KEY_BYTES else data.decode("ascii", "replace")
+    return key_from_digits(digits, str(path))
 
 
 def key_from_digits(digits: str, name: str) -> bytes:
     """A key of 64 hexadecimal digits, such as a variable of the environment holds."""
-    key = _from_digits(digits.strip().encode("ascii", "replace"))
-    if key is None:
-        raise InputError(f"{name} is not a key: expected 64 hexadecimal digits")
-    return _strong(key, name)
-
-
-def _strong(key: bytes, name: str) -> bytes:
+    try:
+        key = bytes.fromhex(digits.strip())
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise InputError(
+            f"{name} is not a key: expected 64 hexadecimal digits, or a file of 32 raw bytes; "
+            "`inkblur keygen FILE` writes one"
+        )
     if is_weak(key):
         raise InputError(
             f"{name} holds a key that can be guessed: its bytes repeat, follow a pattern or spell "
             "a phrase; `inkblur keygen FILE` writes a random one"
         )
     return key
-
-
-def _from_digits(text: bytes) -> bytes | None:
-    try:
-        key = bytes.fromhex(text.decode("ascii"))
-    except ValueError:
-        return None
-    return key if len(key) == KEY_BYTES else None
 
 
 def is_weak(key: bytes) -> bool:

@@ -17,14 +17,12 @@ from inkblur.files.records import Batch, Rows
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
-from inkblur.mechanisms.base import require_rng
-from inkblur.own import adopted
+from inkblur.own import prepare_own
 from inkblur.release import (
     ROWS,
     ColumnLook,
     Columns,
     Limits,
-    Release,
     described_spec,
     prepare,
     warn_of,
@@ -91,10 +89,9 @@ def privatize(
     """
     if privatizer is None:
         prepared = prepare(described_spec(spec, strength, described), rng)
-    elif spec is not None or strength is not None or described:
-        raise ParameterError("`privatizer=` draws as it is: leave out the other settings")
     else:
-        prepared = Release(adopted(privatizer), secure_rng() if rng is None else require_rng(rng))
+        key = secure_rng() if rng is None else rng
+        prepared = prepare_own(privatizer, key, strength=strength, spec=spec, **described)
     if isinstance(prepared.privatizer, SyntheticVectors):
         raise ParameterError('vectors are no texts: use inkblur.TextPrivatizer(release="tf")')
     if names_rows(texts):

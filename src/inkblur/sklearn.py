@@ -13,7 +13,7 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError, PrivacyError, needs
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
-from inkblur.own import adopted
+from inkblur.own import prepare_own
 from inkblur.release import Columns, Release, described_spec
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.spec import ReleaseSpec
@@ -140,16 +140,11 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _release(self) -> Release:
         """What draws; raises where a setting is wrong, or hides nothing."""
-        privatizer, described = self.privatizer, {**self.described}
-        if privatizer is None:
-            spec = described_spec(self.spec, self.strength, described)
-            privatizer, weak = _privatizer(spec.law), spec.accept_weak
-        else:
-            privatizer, weak = adopted(privatizer), described.pop("accept_weak", False)
-            if described or self.strength is not None or self.spec is not None:
-                raise ParameterError("`privatizer=` draws as it is: leave out the other settings")
-        privatizer.refuse_weak(accept_weak=weak)
-        return Release(privatizer, self._rng())
+        if self.privatizer is not None:
+            given = {"strength": self.strength, "spec": self.spec, **self.described}
+            return prepare_own(self.privatizer, self._rng(), **given)
+        spec = described_spec(self.spec, self.strength, self.described)
+        return prepare_own(_privatizer(spec.law), self._rng(), accept_weak=spec.accept_weak)
 
     def _rng(self) -> Rng:
         if self.key is not None and self.seed is not None:
