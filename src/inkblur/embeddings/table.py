@@ -356,15 +356,6 @@ class Embedding:
             counts=None if self.counts is None else self.counts[rows],
         )
 
-    def with_counts(self, counts: Any, *, origin: str) -> Embedding:
-        """The same table with these public counts; `origin` goes to provenance.
-
-        >>> table = Embedding(["the", "cat"], [[0.0], [1.0]], name="toy")
-        >>> table.with_counts([50, 1], origin="a public list").counts.tolist()
-        [50, 1]
-        """
-        return self._with(provenance={**self.provenance, "counts": origin}, counts=counts)
-
 
 def check_content(table: Embedding) -> None:
     """An error where a vector is not finite, or a word is no string or stands twice: one pass over

@@ -40,7 +40,8 @@ def with_frequencies(table: Embedding, path: Path) -> Embedding:
             "is the list in the same language and case?"
         )
     counts = np.array([listed.get(word, 1) for word in table.words], dtype=np.int64)
-    return table.with_counts(counts, origin=path.name)
+    provenance = {**table.provenance, "counts": path.name}
+    return table._with(provenance=provenance, counts=counts)
 
 
 def read_frequencies(path: Path) -> dict[str, int]:

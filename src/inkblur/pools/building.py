@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from inkblur.pools.encoder import (
     MASKED,
     TextEncoder,
     TextPoints,
-    Whole,
     WordEncoder,
     center_of,
     directions,
@@ -155,10 +153,10 @@ def build_pool(
         towards = directions(encoder, cleaned.texts)
     known = np.flatnonzero(towards.any(axis=1))
     if len(known) < LEAST:
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in cleaned.left_out.items())
         raise InputError(
             f"{name}: {counted(len(known), 'text is', 'texts are')} left after cleaning, at least "
-            f"{LEAST} are needed ({_shown(cleaned.left_out) or 'none was left out'}); give more "
-            "public texts"
+            f"{LEAST} are needed ({left_out or 'none was left out'}); give more public texts"
         )
     kept = [cleaned.texts[row] for row in known]
     if len(known) < len(towards):
@@ -173,16 +171,22 @@ def build_pool(
     model, guessed = None, numbers
     if labels is not None:
         model, guessed = classifier.fit(kept, points, numbers)
-    order, cells, cell_labels = _in_cells(points, numbers, len(names), exact=exact)
-    points = points[order]
-    middles = [points[a:b].sum(axis=0, dtype=np.int64) for a, b in pairwise(cells.tolist())]
+    parts: list[Ids] = []  # texts by label and cell
+    cell_labels: list[int] = []
+    for label in range(len(names)):
+        rows = np.flatnonzero(numbers == label)
+        found = [rows] if exact else _cells(points, rows)
+        parts += found
+        cell_labels += [label] * len(found)
+    order = np.concatenate(parts)
+    middles = [points[part].sum(axis=0, dtype=np.int64) for part in parts]
     return Pool(
         texts=[kept[row] for row in order],
-        points=points,
+        points=points[order],
         center=center,
-        cells=cells,
+        cells=np.cumsum([0, *map(len, parts)]),
         cell_points=on_sphere(np.stack(middles)).astype(np.int16),
-        cell_labels=cell_labels,
+        cell_labels=np.array(cell_labels),
         label_names=names,
         given=guessed[order],
         classifier=model,
@@ -218,20 +222,6 @@ def _numbered(labels: Sequence[str], name: str) -> tuple[Ids, tuple[str, ...]]:
     return np.array([places[label] for label in labels], dtype=np.int64), names
 
 
-def _in_cells(
-    points: TextPoints, labels: Ids, count: int, *, exact: bool
-) -> tuple[Ids, Whole, Whole]:
-    """Texts by label and cell, where cells begin, and the label of each."""
-    order, starts, owners = [], [0], []
-    for label in range(count):
-        rows = np.flatnonzero(labels == label)
-        for cell in [rows] if exact else _cells(points, rows):
-            order.append(cell)
-            starts.append(starts[-1] + len(cell))
-            owners.append(label)
-    return np.concatenate(order), np.array(starts), np.array(owners)
-
-
 def _cells(points: TextPoints, rows: Ids) -> list[Ids]:
     if len(rows) <= _ONE_CELL:
         return [rows]
@@ -244,7 +234,3 @@ def _cells(points: TextPoints, rows: Ids) -> list[Ids]:
         [model.predict(points[rows[start : start + _CELL]].astype(np.float32)) for start in blocks]
     )
     return [found for c in range(model.n_clusters) if len(found := rows[cell == c])]
-
-
-def _shown(left_out: Counter[str]) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,26 +51,6 @@ _FINE = 1 << 20  # 1 as a whole number
 _LETTERS = re.compile(r"\w")
 
 
-class TextEncoder(Protocol):
-    """Places texts, in public and always by the same rule."""
-
-    exact: bool  # whether every machine places a text alike, to the last bit
-
-    @property
-    def name(self) -> str:
-        """What a pool was encoded with: rule and fingerprint."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """Of a point."""
-        ...
-
-    def sums(self, texts: Sequence[str]) -> Whole:
-        """Directions of any length as whole numbers, (texts, dimension); 0 where unknown."""
-        ...
-
-
 class WordEncoder:
     """Encodes texts by the words that an embedding knows.
 
@@ -80,7 +60,7 @@ class WordEncoder:
     [[8384512, 4192256], [0, 0]]
     """
 
-    exact = True
+    exact = True  # every machine places a text alike, to the last bit
 
     def __init__(self, embedding: Embedding) -> None:
         if embedding.adaptations:  # they must not meet texts of their corpus, which nobody checks
@@ -233,6 +213,9 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+TextEncoder = WordEncoder | TransformerEncoder
 
 
 def on_sphere(rows: Whole) -> Whole:

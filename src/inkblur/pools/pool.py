@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -193,11 +193,8 @@ class Pool:
         own = ("points", "center", "cells", "cell_points", "cell_labels", "given")
         found: dict[str, Any] = {name: getattr(self, name) for name in own}
         if self.classifier is not None:
-            found |= {
-                f"classifier.{f.name}": getattr(self.classifier, f.name)
-                for f in fields(self.classifier)
-                if f.name != "terms"
-            }
+            read = ("idf", "weights", "bias", "meaning")
+            found |= {f"classifier.{name}": getattr(self.classifier, name) for name in read}
         return {
             name: array.astype(array.dtype.newbyteorder("<"), copy=False)
             for name, array in found.items()
