@@ -236,8 +236,7 @@ def _print(report: Evaluation) -> None:
 
     for line in report.answers():  # first: what a data owner asked for
         out.print(escape(line))
-    shown = [tables.measured_table(report, *questions) for questions in html.QUESTIONS.values()]
-    print_report(tables.glance_table(report), *shown)
+    print_report(*(tables.measured_table(report, *each) for each in html.QUESTIONS.values()))
     for result in report.settings:
         if result.guarantee is not None and not result.guarantee.private:
             out.print(f"{escape(result.name)}: {escape(result.guarantee.sentence())}")

@@ -69,7 +69,7 @@ def preview(
     if html is not None:
         from inkblur.evaluation.reports.html import preview_page
 
-        write_atomically(html, preview_page(seen, command), mode=PRIVATE)
+        write_atomically(html, preview_page(seen, command, in_flags), mode=PRIVATE)
         talk.print(f"wrote {escape(str(html))}; it shows original text: do not publish it")
 
 

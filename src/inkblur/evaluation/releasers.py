@@ -87,7 +87,7 @@ class TextReleaser(SpecReleaser[Privatizer]):
 
     def __init__(self, spec: ReleaseSpec, blur: Privatizer) -> None:
         super().__init__(spec, blur)
-        found = strength_of(blur.mechanism)
+        found = None if spec.strength else strength_of(blur.mechanism)
         self.name = spec.name if found is None else f"{spec.name} ({found[0].value})"
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,12 +69,15 @@ def labels_named(
     first = answers[0]
     said = [each.answers for each in answers]
     spread = over_repeated_texts(first.truth, said, confidence=plan.confidence, seed=plan.seed)
+    value, accuracy = spread["f1"], spread["accuracy"]
+    if value.low == value.high:  # all right, or all wrong: the exact interval of the accuracy
+        value = replace(value, low=accuracy.low, high=accuracy.high)
     return Measurement(
         LABELS,
         first.model,
         asked,
         studied,
-        value=spread["f1"],
+        value=value,
         chance=1 / first.labels,  # no blind guess has more
         known=first.trained,
         attacked=len(first.truth),

@@ -7,7 +7,7 @@ own policy forbids any request.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inkblur.errors import needs
@@ -107,8 +107,10 @@ def statement_page(statement: Statement) -> str:
     )
 
 
-def preview_page(seen: Preview, command: str) -> str:
-    """What `inkblur preview` shows on the terminal; `command` is what to type next."""
+def preview_page(seen: Preview, command: str, said: Callable[[str], str]) -> str:
+    """What `inkblur preview` shows on the terminal; `command` is what to type next, and `said` puts
+    a message into the words of the command line.
+    """
     # The first and the last column hold words.
     first, *figures, last = seen.looks[0].figures
     names = ("original", *(look.name for look in seen.looks))
@@ -121,13 +123,13 @@ def preview_page(seen: Preview, command: str) -> str:
         title="Inkblur preview",
         seen=seen,
         note=NOTE,
-        facts=tables.table(("the file", ""), seen.facts()),
+        facts=tables.table(("the file", ""), [(name, said(value)) for name, value in seen.facts()]),
         texts=texts,
         strengths=tables.table(
             (first, *(f"#{head}" for head in figures), last),
             [tuple(look.figures.values()) for look in seen.looks],
         ),
-        warnings=seen.warnings(),
+        warnings=[said(line) for line in seen.warnings()],
         command=command,
     )
 
