@@ -186,7 +186,8 @@ class PreparedEvaluation:
         train, test = self._first
         public = self.public
         if isinstance(releaser, PoolReleaser):
-            public = LabeledTexts.of_pool(releaser.blur.mechanism.pool)
+            pool = LabeledTexts.of_pool(releaser.blur.mechanism.pool)
+            public = pool if pool.teach(self.data.test.labels) else public
         tried = joined_attacks(attacks, confidence, self.plan.seed)
         measurements = [
             *tried,

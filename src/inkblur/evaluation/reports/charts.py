@@ -49,18 +49,7 @@ class Series:
     points: tuple[Interval | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A setting's place: shares, usually between 0 and 1."""
-
-    name: str
-    x: float
-    y: float
-
-    @property
-    def tip(self) -> str:
-        """What the page shows when it is pointed at."""
-        return f"{self.name}: {self.x:.1%}, {self.y:.1%}"
+Spot = tuple[str, float, float]  # a setting and its place: shares, usually between 0 and 1
 
 
 def require_matplotlib() -> None:
@@ -108,43 +97,41 @@ def scatter(
     paths: Mapping[str, Sequence[Spot]],
     *,
     title: str,
-    x_label: str,
-    y_label: str,
-    wanted: tuple[bool, float],
+    labels: tuple[str, str],  # of x and y
+    wanted: tuple[bool, float],  # whether of x, and how much
     chosen: Spot | None = None,
     held_out: Spot | None = None,
 ) -> Figure:
-    """The spots, a line through those of each path, and a ring around the chosen one.
-
-    A dotted line shows what was `wanted`: whether of x, and how much. A square is the chosen one on
-    `held_out` texts.
+    """The spots, a line through those of each path, a dotted one where the target is, a ring around
+    the chosen one, and a square where that is on held-out texts.
     """
-    spots = [spot for path in paths.values() for spot in path]
-    if not spots:
-        raise ParameterError("nothing to draw")
-    seen = [*spots, *([held_out] if held_out is not None else [])]
-    top = max(1.0, *(math.ceil(4 * value) / 4 for s in seen for value in (s.x, s.y)))
-    named = len(paths) <= len(COLORS) and any(paths)
-    figure, axes = _new_figure(6.0, 4.4 + 0.2 * len(paths) * named)
-    axes.set(xlim=(0, top), ylim=(0, top), xlabel=x_label, ylabel=y_label)
+    seen = [*(spot for path in paths.values() for spot in path), *filter(None, [held_out])]
+    top = max(1.0, *(math.ceil(4 * value) / 4 for _, *xy in seen for value in xy))
+    figure, axes = _new_figure(6.0, 4.4 + 0.2 * len(paths))
+    axes.set(xlim=(0, top), ylim=(0, top), xlabel=labels[0], ylabel=labels[1])
     _percent(axes.set_xticks, top)
     _percent(axes.set_yticks, top)
     axes.grid(color=_GRID, clip_on=False)
     (axes.axvline if wanted[0] else axes.axhline)(wanted[1], gid="wanted", **_DOTTED)
+
+    def draw(spot: Spot, before: str = "", **style: Any) -> None:
+        name, x, y = spot
+        tip = f"tip {before}{name}: {x:.1%}, {y:.1%}"
+        axes.plot([x], [y], **{"marker": "o", "clip_on": False, "gid": tip, **style})
+
     for number, (name, path) in enumerate(paths.items()):
-        color = COLORS[number] if named else COLORS[0]
-        xs, ys = [spot.x for spot in path], [spot.y for spot in path]
-        axes.plot(xs, ys, color=color, alpha=0.45, clip_on=False, gid="path")
+        color = COLORS[number % len(COLORS)]
+        line: dict[str, Any] = {"color": color, "alpha": 0.45, "clip_on": False, "gid": "path"}
+        axes.plot([x for _, x, _ in path], [y for _, _, y in path], label=name or "all", **line)
         for spot in path:
-            _draw_spot(axes, spot, spot.tip, color=color)
-        axes.plot([], [], "o", color=color, label=name if named else None)
+            draw(spot, color=color)
     if chosen is not None:
         if held_out is not None:
-            axes.plot([chosen.x, held_out.x], [chosen.y, held_out.y], gid="moved", **_DOTTED)
-            _draw_spot(axes, held_out, f"held out: {held_out.tip}", marker="s", **_RING)
-        _draw_spot(axes, chosen, f"chosen: {chosen.name}", markersize=12, **_RING)
-    if named:
-        figure.legend(**_LEGEND)
+            (_, *start), (_, *end) = chosen, held_out
+            axes.plot(*zip(start, end, strict=True), gid="moved", **_DOTTED)
+            draw(held_out, "held out: ", marker="s", **_RING)
+        draw(chosen, "chosen: ", markersize=12, **_RING)
+    figure.legend(**_LEGEND)
     return Figure(title, _inline_svg(figure, title))
 
 
@@ -203,10 +190,6 @@ def _new_figure(width: float, height: float) -> tuple[Drawing, Axes]:
 def _percent(set_ticks: Any, top: float) -> None:
     ticks = [quarter / 4 for quarter in range(round(4 * top) + 1)]
     set_ticks(ticks, [f"{tick:.0%}" for tick in ticks])
-
-
-def _draw_spot(axes: Axes, spot: Spot, tip: str, *, marker: str = "o", **style: Any) -> None:
-    axes.plot([spot.x], [spot.y], marker, clip_on=False, gid=f"tip {tip}", **style)
 
 
 def _inside(share: float) -> float:

@@ -165,8 +165,7 @@ def tuning_figure(found: Tuning) -> Figure:
             for name, same in paths.items()
         },
         title="Utility left over the strongest attack",
-        x_label="texts whose author is identified",
-        y_label="utility left",
+        labels=("texts whose author is identified", "utility left"),
         chosen=_spot(chosen) if chosen is not None else None,
         wanted=(found.target.what == "attack", found.target.bound),
         held_out=_spot(judged) if chosen is not None and judged is not None else None,
@@ -174,4 +173,4 @@ def tuning_figure(found: Tuning) -> Figure:
 
 
 def _spot(trial: Trial) -> Spot:
-    return Spot(trial.spec.name, trial.attack.accuracy.mean, trial.utility)
+    return trial.spec.name, trial.attack.accuracy.mean, trial.utility
