@@ -10,9 +10,16 @@ import pytest
 
 import inkblur
 from inkblur.documents.base import Reading
-from inkblur.errors import BudgetExceeded, NoGuarantee, ParameterError, PrivateCalibration
+from inkblur.errors import (
+    BudgetExceeded,
+    NoGuarantee,
+    ParameterError,
+    PrivateCalibration,
+    WeakSetting,
+)
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import micros
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.own import PublicTexts
 from inkblur.types import Metric, Unit
 
@@ -97,7 +104,7 @@ def test_what_is_no_privatizer_is_refused() -> None:
     with pytest.raises(ParameterError, match="leave out the other"):
         ask(Colours(), strength="medium")
     table = inkblur.Embedding(WORDS, [[0.0], [9.0], [99.0]], name="toy")
-    weak = inkblur.Privatizer(inkblur.Laplace(table, epsilon=100.0))
-    with pytest.raises(inkblur.WeakSetting):
+    weak = inkblur.Privatizer(Laplace(table, epsilon=100.0))
+    with pytest.raises(WeakSetting):
         ask(weak)
     assert len(ask(weak, accept_weak=True).texts) == len(TEXTS)

@@ -18,7 +18,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,6 @@ class Columns:
     id: str | None = None
     person: str | None = None
     keep: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, spec: ReleaseSpec) -> Columns:
-        """Those that a spec names."""
-        return cls(spec.columns, spec.id_column, spec.person_column, spec.keep_columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +157,10 @@ class Release:
 
     def stream(self, columns: Columns | None = None, *, vouched: bool = False) -> Stream:
         """Batches of one file, list or table. `vouched`: somebody has seen that no id repeats."""
-        if columns is None:
-            columns = Columns() if self.spec is None else Columns.of(self.spec)
-        return Stream(self, columns, vouched)
+        if columns is None and self.spec is not None:
+            own = self.spec
+            columns = Columns(own.columns, own.id_column, own.person_column, own.keep_columns)
+        return Stream(self, Columns() if columns is None else columns, vouched)
 
     @contextmanager
     def charged_to(
@@ -354,28 +350,28 @@ class Stream:
         del self._first[:-_CARRIED]  # small files are judged together
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Checked:
-    """A batch that may be drawn."""
+    """A batch that may be drawn; it is not printed, nor is what came out for it."""
 
     stream: Stream
     batch: Batch
     rows: Sequence[str] | None  # the ids of its rows; None: their content names its texts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Receipt:
     """What was charged, or what nobody counts. Made by :meth:`Stream.charge`."""
 
     parts: tuple[Checked | Drawn, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Drawn:
     """What came out for a batch; nobody sees it who has no receipt."""
 
     checked: Checked
-    _result: BatchRelease = field(repr=False)
+    _result: BatchRelease
 
     @property
     def draws(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -193,22 +193,16 @@ class JoinedRows(Rows):
         """The next numbers, record after record; `width` must not change between calls."""
         keystream = np.empty((count, 8 * width), dtype=np.uint8)
         done = 0
-        for stream, step in self._next(count):
-            stream.keystream_into(keystream[done : done + step].reshape(-1))
-            done += step
-        return keystream.view("<u8")
-
-    def _next(self, count: int) -> Iterator[tuple[Rng, int]]:
-        """The streams that own the next rows, and how many of these each owns."""
-        while count > 0:
+        while done < count:
             if not self._left:
                 raise ValueError("more rows were asked for than the records have tokens")
             stream, left = self._left.popleft()
-            step = min(left, count)
+            step = min(left, count - done)
             if step < left:
                 self._left.appendleft((stream, left - step))
-            count -= step
-            yield stream, step
+            stream.keystream_into(keystream[done : done + step].reshape(-1))
+            done += step
+        return keystream.view("<u8")
 
 
 def secure_rng() -> Rng:

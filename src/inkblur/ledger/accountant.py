@@ -39,6 +39,7 @@ from inkblur.ledger.events import (
     Spent,
     normalized,
     owned,
+    shown,
 )
 from inkblur.ledger.secret import framed
 from inkblur.ledger.store import Store
@@ -166,8 +167,8 @@ class ReleaseAccount:
         for id, column, content, words, amount, who, base, named in charges:
             if words >= MOST or amount >= MOST:
                 raise ParameterError(
-                    f"record {id}: {words} words and a loss of {amount} micro-units are too much "
-                    "to keep account of"
+                    f"record {id}: {words} words and a loss of {shown(amount)} are too much to "
+                    "keep account of"
                 )
             name, text = framed(prefix + id), framed(prefix + content)
             contents, draws = of_content.copy(), of_draw[column].copy()
