@@ -7,14 +7,12 @@ threads of small products spend their time waiting for each other.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-# SciPy brings a BLAS of its own, which must be there to be found. Here and not where it is looked
-# for: a signal that comes while Cython's modules are loaded may be lost, and a run has begun there.
-import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
 _turn = threading.Lock()
@@ -36,10 +34,9 @@ def one_thread() -> Iterator[None]:
     (If the first leaves before, the second goes on with more threads: slower, and right.)
     """
     with _turn:
-        several = any(
-            each["num_threads"] > 1 for each in _libraries().select(user_api="blas").info()
-        )
-        limit = _libraries().limit(limits=1, user_api="blas").__enter__() if several else None
+        loaded = _libraries("scipy.linalg" in sys.modules)  # SciPy brings a BLAS of its own
+        several = any(each["num_threads"] > 1 for each in loaded.select(user_api="blas").info())
+        limit = loaded.limit(limits=1, user_api="blas").__enter__() if several else None
     try:
         yield
     finally:
@@ -49,6 +46,6 @@ def one_thread() -> Iterator[None]:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def _libraries(scipy: bool) -> ThreadpoolController:
     """Looking for them takes milliseconds, so once."""
     return ThreadpoolController()
