@@ -43,6 +43,10 @@ class PrivateTexts(Generic[T]):
     guarantee: Guarantee
     spec: Any  # a ReleaseSpec that repeats the release; None where what drew was brought
 
+    def __repr__(self) -> str:
+        """A few lines: how many texts, and the promise."""
+        return f"<{counted(len(self.texts), 'released text')}: {self.guarantee.sentence()}>"  # type: ignore[arg-type]
+
 
 def privatize(
     texts: T,

@@ -247,13 +247,6 @@ class ReleaseSpec:
         return ReleaseKind(self.release)
 
     @property
-    def known_epsilon(self) -> float:
-        """Epsilon, of a spec that has it as a number."""
-        if self.epsilon is None:
-            raise ParameterError(f"{self.name} has no epsilon until it is resolved")
-        return self.epsilon
-
-    @property
     def policies(self) -> TokenPolicies:
         """What happens to each class of token."""
         return TokenPolicies.of(keep=self.keep, drop=self.drop, names=self.names)
@@ -424,7 +417,7 @@ class ReleaseSpec:
         mechanism = PoolStaircase(
             pool,
             table,
-            epsilon=self.known_epsilon,
+            epsilon=self.epsilon or math.nan,  # a pool has no strengths: it is given
             tau=None if tau is None else float(tau),
             keep_meaning=self.keep_meaning,
             order=self.order,

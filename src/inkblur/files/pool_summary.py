@@ -12,7 +12,7 @@ from inkblur.pools.mechanism import PoolPrivatizer
 from inkblur.types import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PoolSummary(RunSummary):
     """A release of whole texts."""
 

@@ -133,6 +133,10 @@ class RunSummary(ABC):
     fate: Fate
     lengths: Counter[int] = field(default_factory=Counter)  # texts by the number of their draws
 
+    def __repr__(self) -> str:
+        """A few lines, as a run prints them."""
+        return "\n".join((*self.lines(), self.guarantee.sentence()))
+
     @property
     def draws_per_second(self) -> float:
         """Words, terms or texts drawn in a second, everything included."""
@@ -201,7 +205,7 @@ class RunSummary(ABC):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Summary(RunSummary):
     """A release word by word."""
 

@@ -46,7 +46,7 @@ class VectorFormat(Enum):
     JSONL = ".jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VectorSummary(RunSummary):
     """A release as term-frequency vectors."""
 

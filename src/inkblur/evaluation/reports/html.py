@@ -161,7 +161,7 @@ def tuning_figure(found: Tuning) -> Figure:
     chosen, judged = found.chosen, found.judged
     return scatter(
         {
-            name: [_spot(each) for each in sorted(same, key=lambda t: t.spec.known_epsilon)]
+            name: [_spot(each) for each in sorted(same, key=lambda t: t.spec.epsilon or 0.0)]
             for name, same in paths.items()
         },
         title="Utility left over the strongest attack",
