@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel
@@ -23,7 +24,7 @@ from inkblur.types import Array, Ids, Strength
 
 sys.path.append(str(Path(__file__).parents[1] / "tools" / "bundled"))
 
-from risk import Attempt, AuthorTexts, Scores, answers, attempts, strongest
+from risk import ON_LENGTHS, Attempt, AuthorTexts, Scores, answers, attempts, strongest
 from strengths import SettingRisk, chosen
 
 
@@ -277,3 +278,41 @@ def test_texts_that_are_not_released_are_attacked_as_they_were_written(toy: Embe
     lines = [text.replace(" ", "\n" * (1 + author // 2)) for author in range(4) for text in same]
     found = attempts(halved(lines, np.repeat(np.arange(4), 4)), None, toy, seeded_rng(2))
     assert strongest([each for each in found if each.attack == "svm"]).risk == 1.0
+
+
+def test_lengths_count_where_they_show_and_what_is_left_without_is_said(toy: Embedding) -> None:
+    """Words that say nothing, and authors whose texts are twice as long as those of the last."""
+    rng = np.random.default_rng(1)
+    sizes = np.repeat([10 * 2**author for author in range(8)], 8)
+    texts = halved([" ".join(rng.choice(toy.words, size)) for size in sizes], np.arange(64) // 8)
+    mechanism = Staircase(toy, epsilon=0.01, tau=0.1, frequency_power=0.0)
+    shown, hidden = (
+        attempts(texts, Privatizer(mechanism, length=length), toy, seeded_rng(1))
+        for length in (None, 40)
+    )
+    assert not {each.attack for each in hidden} & ON_LENGTHS
+    for half in (0, 1):
+        every, fixed = (
+            strongest(each for each in some if each.half == half).risk for some in (shown, hidden)
+        )
+        assert every > 0.9
+        assert fixed < 0.4
+
+
+def test_words_that_do_not_enter_are_not_held_against_an_author() -> None:
+    """Each stop word lies beside a content word of the next author, and is dropped."""
+    stop = ["the", "of", "and", "to", "in", "is", "was", "for", "on", "with", "as", "by"]
+    centers = np.random.default_rng(7).normal(size=(12, 8))
+    content = [f"wor{chr(97 + i)}d" for i in range(12)]
+    table = Embedding([*content, *stop], np.vstack([centers, centers + 0.01]), name="made")
+    rng = np.random.default_rng(3)
+    made = []
+    for author in np.repeat(np.arange(4), 16).tolist():
+        own = np.arange(3 * author, 3 * author + 3)
+        words = [content[i] for i in rng.choice(own, 25)] + [stop[i] for i in (own + 3) % 12] * 10
+        made.append(" ".join(rng.permutation(words)))
+    texts = halved(made, np.repeat(np.arange(4), 16))
+    blur = ReleaseSpec("staircase", 3.0, drop=("stop-words",)).privatizer(table)
+    found = attempts(texts, blur, table, seeded_rng(2))
+    for name in ("likelihood", "likelihood-texts"):
+        assert np.mean([each.correct.mean() for each in found if each.attack == name]) > 0.7

@@ -159,7 +159,7 @@ def strongest(
 
     Every author counts alike, however many of their texts are attacked. Otherwise an attack that
     answers one prolific author to everything would be far above chance without knowing anything.
-    The interval is over authors, for the attack that was strongest (`measures.bootstrap`); where
+    The interval is over authors, for the attack that was strongest (`measures.intervals`); where
     all authors have one share, or are fewer than six, it is Clopper and Pearson's.
     """
     groups: dict[tuple[str, str], list[Attempt]] = {}

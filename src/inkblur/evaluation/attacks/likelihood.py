@@ -39,7 +39,7 @@ from inkblur.evaluation.attacks.svm import SparseRows
 from inkblur.evaluation.releasers import Releaser, TextReleaser, VectorReleaser
 from inkblur.mechanisms.staircase.nearness import LONGEST
 from inkblur.pools.mechanism import PoolStaircase
-from inkblur.types import NULL_ID, Array, Ids, fraction
+from inkblur.types import NULL_ID, Array, Ids
 
 SMOOTHING = 0.5  # of an author's shares is everybody's
 OWN = 0.35  # of a text's shares are its own
@@ -67,7 +67,7 @@ class Likelihood(ScoringAttack):
     ) -> None:
         self.channel, self.embedding = channel, embedding
         self.enter = enter if enter is not None else partial(entering_ids, embedding=embedding)
-        self.smoothing = fraction(smoothing, "smoothing")
+        self.smoothing = smoothing
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Count each author's words, in true texts."""

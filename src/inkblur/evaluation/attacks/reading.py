@@ -61,10 +61,6 @@ class Reader:
     """Reads releases of one channel."""
 
     def __init__(self, channel: Channel, prior: Array) -> None:
-        if prior.shape != (channel.size + 1,):
-            raise ParameterError(
-                f"a prior over {channel.size} words and the null word is needed, got {prior.shape}"
-            )
         self.channel, self.prior = channel, prior
 
     def candidates(self, texts: Sequence[Ids]) -> list[Candidates]:

@@ -20,10 +20,10 @@ from inkblur.evaluation.attacks.base import DONT_KNOW, ScoringAttack, check_fitt
 from inkblur.evaluation.attacks.channel import Channel, candidates
 from inkblur.evaluation.attacks.entering import Entering, came_out, entering_ids, unigram
 from inkblur.evaluation.measures.words import narrow, trained, words_of
-from inkblur.types import Array, Ids, whole
+from inkblur.types import Array, Ids
 
 MOST_AUTHORS = 2_000  # one model each
-_NGRAMS = 200_000  # the commonest in the known texts
+_N, _NGRAMS = 4, 200_000  # letters, and how many: the commonest in the known texts
 SparseRows = Any  # a SciPy sparse table (texts, columns), with 32-bit places
 
 
@@ -72,12 +72,9 @@ class WordsAndNgrams(Words):
     """Words joined with character n-grams, each block (1 + log count) idf, scaled to length 1.
 
     N-grams are taken from the text as it is written and run across spaces, so they see capitals,
-    punctuation and which words stand together. Both blocks, n = 4 and the logarithm were chosen by
-    trial on half of the authors of a collection (docs/evaluation.md).
+    punctuation and which words stand together. Both blocks, four letters and the logarithm were
+    chosen by trial on half of the authors of a collection (docs/evaluation.md).
     """
-
-    def __init__(self, *, n: int = 4) -> None:
-        self.n = whole(n, "n")
 
     def _vectorizer(self) -> Any:
         words = super()._vectorizer()
@@ -86,7 +83,7 @@ class WordsAndNgrams(Words):
 
         ngrams = TfidfVectorizer(
             analyzer="char",
-            ngram_range=(self.n, self.n),
+            ngram_range=(_N, _N),
             lowercase=False,
             sublinear_tf=True,
             max_features=_NGRAMS,
