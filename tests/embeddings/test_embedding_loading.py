@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 
 from inkblur import load_embedding
 from inkblur.embeddings import store, vector_files
-from inkblur.embeddings.loading import available, import_embedding
+from inkblur.embeddings.loading import available, check_dest
+from inkblur.embeddings.store import write_store
 from inkblur.errors import EmbeddingError, InkblurError, OutputError, ParameterError
 from inkblur.types import Vectors
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
@@ -53,7 +54,7 @@ def test_every_format_holds_the_same_table(
     for kind, content in contents.items():
         (folder / kind).write_bytes(content)
         tables.append(load_embedding(folder / kind, format=kind))
-        import_embedding(folder / kind, folder / f"{kind}.ink", format=kind)
+        write_store(folder / f"{kind}.ink", tables[-1])
         tables.append(load_embedding(folder / f"{kind}.ink"))
     assert tables[0].words == tuple(letters[: len(vectors)])
     assert tables[0].vectors.tobytes() == vectors.tobytes()
@@ -78,7 +79,7 @@ def test_limit_takes_the_first_distinct_words_and_stops_reading(
 
 def test_limit_and_vocabulary_narrow_every_source_alike(glove: Path, tmp_path: Path) -> None:
     ink = tmp_path / "x.ink"
-    import_embedding(glove, ink)
+    write_store(ink, load_embedding(glove))
     words = tmp_path / "words.txt"
     words.write_bytes(b"w15\n\n  w3 \nw7\r\nnowhere\nw3\n")
     for source in (glove, ink):
@@ -135,7 +136,7 @@ def test_names_are_ink_files_here(
     glove: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    import_embedding("glove.txt", "mine.ink", name="My vectors")
+    write_store(Path("mine.ink"), load_embedding("glove.txt", name="My vectors"))
     assert load_embedding("mine").name == "My vectors"
     Path("mine").mkdir()
     assert load_embedding("mine").name == "My vectors"
@@ -150,8 +151,8 @@ def test_the_list_gives_names_that_load(
     glove: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    import_embedding("glove.txt", "mine.ink")
-    import_embedding("glove.txt", "bundled.ink", limit=5)  # a name that is taken
+    write_store(Path("mine.ink"), load_embedding("glove.txt"))
+    write_store(Path("bundled.ink"), load_embedding("glove.txt", limit=5))  # a name that is taken
     assert available() == ["bundled", "./bundled.ink", "mine"]
     assert len(load_embedding("./bundled.ink")) == 5
     assert len(load_embedding("bundled")) > 20
@@ -174,9 +175,8 @@ def test_an_import_says_what_it_did(tmp_path: Path) -> None:
     words[4], words[8] = words[0], b"\xff"
     path = packed(tmp_path / "news.300d.txt.gz", as_text(words, vectors))
     seen: list[tuple[int, int]] = []
-    table = import_embedding(
-        path, tmp_path / "x.ink", on_progress=lambda read, total: seen.append((read, total))
-    )
+    table = load_embedding(path, on_progress=lambda read, total: seen.append((read, total)))
+    write_store(tmp_path / "x.ink", table)
     assert table.name == "news.300d"
     assert seen[-1] == (path.stat().st_size, path.stat().st_size)
     back = load_embedding(tmp_path / "x.ink")
@@ -190,8 +190,7 @@ def test_an_import_says_what_it_did(tmp_path: Path) -> None:
 
 def test_bad_destinations(glove: Path, tmp_path: Path) -> None:
     ink = tmp_path / "x.ink"
-    import_embedding(glove, ink)
-    before = ink.read_bytes()
+    write_store(ink, load_embedding(glove))
     (tmp_path / "dir.ink").mkdir()
     (tmp_path / "link.ink").symlink_to(ink)
     for source, dest, message in [
@@ -203,7 +202,4 @@ def test_bad_destinations(glove: Path, tmp_path: Path) -> None:
         (tmp_path / "x", ink, "is the source itself"),
     ]:
         with pytest.raises(OutputError, match=message):
-            import_embedding(source, dest)
-    with pytest.raises(EmbeddingError):
-        import_embedding(packed(tmp_path / "bad.txt", b"a 1\nb x\n"), ink)
-    assert ink.read_bytes() == before
+            check_dest(dest, str(source))

@@ -207,17 +207,19 @@ def import_table(
 
     Example: inkblur embeddings import glove.6B.300d.txt glove.ink --vocabulary words.txt
     """
-    from inkblur.embeddings.loading import import_embedding
+    from inkblur.embeddings.loading import check_dest
+    from inkblur.embeddings.store import load_embedding, write_store
 
+    check_dest(dest, source)
     with progress("importing", "MB") as bar:
-        table = import_embedding(
+        table = load_embedding(
             source,
-            dest,
             limit=limit,
             vocabulary=vocabulary,
             frequencies=frequencies,
             on_progress=lambda read, total: bar.show(read, total, counted=read / 1e6),
         )
+    write_store(dest, table)
     counts = table.provenance
     duplicates = counted(counts.get("duplicates_dropped", 0), "duplicate")
     talk.print(

@@ -1,4 +1,4 @@
-"""Vector files of other programs: their format, the words that are kept, importing them as `.ink`.
+"""Vector files of other programs: their format, and the words of them that are kept.
 
 - The same word twice: the first wins, the others are dropped and counted.
 - A word that is not UTF-8 can stand in no text and may not be written into one, so it is left out
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.embeddings.store import BUNDLED, SUFFIX, Progress, find, load_embedding, write_store
+from inkblur.embeddings.store import BUNDLED, SUFFIX, Progress, find
 from inkblur.embeddings.table import Embedding
 from inkblur.embeddings.text import read_text
 from inkblur.embeddings.vector_files import ByteSource, header_of, read_binary, read_npy
@@ -125,36 +125,6 @@ def _chunks(source: ByteSource, kind: EmbeddingFormat) -> Iterator[tuple[Sequenc
     if source.is_packed:
         raise EmbeddingError(f"{source.path} is packed with gzip; unpack it first")
     return read_npy(source.path)
-
-
-def import_embedding(
-    source: str | os.PathLike[str],
-    dest: str | Path,
-    *,
-    limit: int | None = None,
-    vocabulary: str | Path | Iterable[str] | None = None,
-    format: str | None = None,
-    name: str | None = None,
-    frequencies: str | Path | None = None,
-    on_progress: Progress | None = None,
-) -> Embedding:
-    """Read `source` as :func:`load_embedding` does and write it to `dest`, an `.ink` file.
-
-    What stands at `dest` is replaced, at the end and at once; a failed import leaves it as it was.
-    """
-    dest = Path(dest)
-    check_dest(dest, source)
-    embedding = load_embedding(
-        source,
-        limit=limit,
-        vocabulary=vocabulary,
-        format=format,
-        name=name,
-        frequencies=frequencies,
-        on_progress=on_progress,
-    )
-    write_store(dest, embedding)
-    return embedding
 
 
 def sniff(source: ByteSource) -> EmbeddingFormat:
