@@ -183,7 +183,7 @@ def audit(
     left, right = inputs if len(inputs) == 2 else _likeliest_pair(function, claim, inputs, draws)
     if left == right:
         raise ParameterError("an audit compares two different inputs; these are the same")
-    pair = _InputPair(function, claim, left, right)
+    pair = _Draws(function, claim, (left, right))
     return measure_loss(pair, draws=draws, confidence=confidence, claim=claim.sentence())
 
 
@@ -242,15 +242,20 @@ def _best_threshold(scores: Array, against: Array, alpha: float) -> tuple[float,
     return float(thresholds[best]), float(promises[best])
 
 
-class _Outputs:
-    """What a function draws, each different output with a number of its own."""
+class _Draws:
+    """What a function draws from some inputs, each different output with a number of its own. The
+    first two are a pair under a function of which nothing is known.
+    """
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    def __init__(self, function: Function, claim: Claim, inputs: Sequence[Any]) -> None:
+        left, right = inputs[:2]
+        self._function, self._inputs = function, inputs
         self._numbers: dict[Hashable, int] = {}
+        self.subject = f"{reprlib.repr(left)} and {reprlib.repr(right)}"
+        self.bound = claim.bound(left, right)
 
-    def draw(self, entered: Any, draws: int) -> Ids:
-        returned = self._function([entered] * draws)
+    def draw(self, place: int, draws: int) -> Ids:
+        returned = self._function([self._inputs[place]] * draws)
         if not isinstance(returned, Iterable):
             raise ParameterError(
                 f"the function returned {type(returned).__name__}; it must return an output for "
@@ -273,20 +278,8 @@ class _Outputs:
         ratios: Array = np.log(one + 0.5) - np.log(other + 0.5)
         return ratios
 
-
-class _InputPair:
-    """Two inputs under a function of which nothing is known."""
-
-    def __init__(self, function: Function, claim: Claim, left: Any, right: Any) -> None:
-        self._outputs, self._sides = _Outputs(function), (left, right)
-        self.subject = f"{reprlib.repr(left)} and {reprlib.repr(right)}"
-        self.bound = claim.bound(left, right)
-
-    def draw(self, right: bool, draws: int) -> Ids:
-        return self._outputs.draw(self._sides[right], draws)
-
     def learn(self, draws: int) -> Scores:
-        ratios = self._outputs.log_ratios(self.draw(False, draws), self.draw(True, draws))
+        ratios = self.log_ratios(self.draw(0, draws), self.draw(1, draws))
 
         def scores(outputs: Ids) -> Array:
             seen = outputs < len(ratios)  # an output that is new says nothing
@@ -299,13 +292,13 @@ def _likeliest_pair(
     function: Function, claim: Claim, inputs: Sequence[Any], draws: int
 ) -> tuple[Any, Any]:
     """The pair whose promised loss exceeds its bound by most, or falls short of it by least."""
-    outputs, looks = _Outputs(function), min(_LOOKS, max(_FEWEST, draws // 4))
-    drawn = [outputs.draw(entered, looks) for entered in inputs]
+    outputs, looks = _Draws(function, claim, inputs), min(_LOOKS, max(_FEWEST, draws // 4))
+    drawn = [outputs.draw(place, looks) for place in range(len(inputs))]
+    half = looks // 2
 
     def excess(places: tuple[int, int]) -> float:
         one, other = (drawn[place] for place in places)
         bound = claim.bound(*(inputs[place] for place in places))
-        half = looks // 2
         ratios = outputs.log_ratios(one[:half], other[:half])
         left, right = ratios[one[half:]], ratios[other[half:]]
         sides = (left, right), (-right, -left)
