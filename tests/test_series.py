@@ -32,7 +32,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> inkblur.ReleaseSpec:
     path = tmp_path_factory.mktemp("table") / "small.ink"
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
     write_store(path, Embedding(WORDS, vectors, name="small"))
-    return inkblur.ReleaseSpec("laplace", 1.0, embedding=str(path))
+    return inkblur.ReleaseSpec("laplace", 1.0, length="exact", embedding=str(path))
 
 
 def released(texts: Any, spec: inkblur.ReleaseSpec) -> Any:

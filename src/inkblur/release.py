@@ -508,8 +508,7 @@ def draw_records(
     made: AnyPrivatizer, records: Sequence[Record], rng: Rng | Sequence[Rng]
 ) -> BatchRelease:
     """What comes out for checked records, in pieces that suit the mechanism."""
-    # However short a text is, `length` words are drawn for it.
-    sizes = [max(len(record.text), LETTERS * (made.length or 0)) for record in records]
+    sizes = [max(len(record.text), LETTERS * made.fewest) for record in records]
     texts: list[Any] = []
     counts: Counter[str] = Counter()
     words: list[int] = []

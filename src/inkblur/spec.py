@@ -29,9 +29,9 @@ from inkblur.types import (
     Strength,
     Weighting,
     choose,
-    fixed_length,
     fraction,
     positive,
+    text_length,
 )
 
 if TYPE_CHECKING:  # a spec is read and checked without them; its methods import what they use
@@ -90,7 +90,8 @@ class ReleaseSpec:
     radius: float | None = None
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
     release: str = "sequence"  # or bag, or tf
-    length: int | None = None  # words that every text is cut or filled to
+    # Words that every text is cut or filled to; "exact": none; None: the next of a list of sizes.
+    length: int | str | None = None
     unit: str | None = None  # what one draw replaces, word or text; None: as `pool` says
     pool: str | None = None  # public texts that take the place of texts
     pool_sha256: str | None = None  # the pool must have this fingerprint
@@ -135,8 +136,7 @@ class ReleaseSpec:
         for name in ("epsilon", "level", "radius"):
             if getattr(self, name) is not None:
                 self._set(name, positive(getattr(self, name), name))
-        if self.length is not None:
-            self._set("length", fixed_length(self.length))
+        self._set("length", text_length(self.length))
         self._set("names", self.policies.names.value)  # refuses unknown classes now, too
         # One order, so that two specs of one release are equal.
         for name in ("keep", "drop"):
@@ -205,7 +205,7 @@ class ReleaseSpec:
             )
 
     def _check_tf(self) -> None:
-        if self.length is None:
+        if not isinstance(self.length, int):
             raise ParameterError("a tf release needs `length=`: how many terms every vector holds")
         if self.keep or self.drop:
             raise ParameterError(
@@ -445,7 +445,8 @@ class ReleaseSpec:
                 'a tf release needs `mechanism="staircase"` or `mechanism="exponential"`, '
                 f"not {mechanism.name}"
             )
-        return SyntheticVectors(mechanism, vectorizer, self.length or 0)
+        assert isinstance(self.length, int)
+        return SyntheticVectors(mechanism, vectorizer, self.length)
 
     def to_json(self) -> dict[str, Any]:
         """Every value that is set; :meth:`from_json` reads it back.

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import numbers
 import sys
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from inkblur.errors import ParameterError
 
@@ -24,6 +25,11 @@ Ids: TypeAlias = "NDArray[np.int64]"  # positions in the vocabulary; NULL_ID is 
 Array: TypeAlias = "NDArray[np.float64]"
 
 NULL_ID = -1  # the null word: the vocabulary's mean, a fixed public point outside the vocabulary
+
+
+EXACT = "exact"  # a length: as many words as the text has
+# Released texts have one of these sizes, each a quarter above the last and rounded up.
+SIZES = tuple(-(-8 * 5**step // 4**step) for step in range(64))
 
 
 class Metric(Enum):
@@ -147,7 +153,7 @@ def whole(value: int, name: str) -> int:
     return int(value)
 
 
-def fixed_length(value: int) -> int:
+def fixed_length(value: Any) -> int:
     """The number of words that every text is cut or filled to, or a clear error."""
     length = whole(value, "length")
     if length > _LONGEST:
@@ -156,6 +162,20 @@ def fixed_length(value: int) -> int:
             "many words and held in memory"
         )
     return length
+
+
+def text_length(value: int | str | None) -> int | str | None:
+    """How many words a text is released as: a number, `exact`, or None for the next of SIZES."""
+    return value if value is None or value == EXACT else fixed_length(value)
+
+
+def next_size(words: int) -> int:
+    """What a text of so many words is filled to.
+
+    >>> [next_size(words) for words in (0, 8, 9, 100)]
+    [8, 8, 10, 117]
+    """
+    return SIZES[bisect_left(SIZES, words)]
 
 
 def counted(count: int, one: str, more: str = "") -> str:

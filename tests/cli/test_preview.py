@@ -56,7 +56,7 @@ def test_the_texts_are_spread_over_the_file(folder: Path) -> None:
     numbers = [WORDS.index(text.split()[0]) for text in seen.texts]
     assert numbers == [20, 60, 100, 140, 180]
     assert [look.name for look in seen.looks] == ["light", "medium", "strong"]
-    assert all(len(text.split()) == 3 for look in seen.looks for text in look.texts)
+    assert all(len(text.split()) == 8 for look in seen.looks for text in look.texts)
     left = [float(look.figures["unchanged words"].rstrip("%")) / 100 for look in seen.looks]
     assert left[0] > left[1] > left[2]
     assert left[1] == pytest.approx(0.5, abs=0.2)

@@ -76,14 +76,14 @@ def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> N
     assert [(r["id"], r["stars"]) for r in after] == [(r["id"], r["stars"]) for r in before]
     for row in after:
         assert set(row["text"].rstrip(".").split()) <= set(WORDS)
-        assert len(row["text"].split()) == 6
+        assert len(row["text"].split()) == 8  # six, filled
     report = json.loads((folder / "r.json").read_text())
     assert report["documents"] == {
         "total": 30,
         "empty": 0,
         "repeated": 0,
         "left_out_as_public": 0,
-        "draws": {"median": 6, "longest": 6},
+        "draws": {"median": 8, "longest": 8},
     }
     assert report["tokens"]["total"] == 240  # the 60 signs too
     assert report["tokens"]["replaced"] + report["tokens"]["unchanged"] == 150
@@ -97,7 +97,7 @@ def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> N
     assert bound["nearest_neighbor"]["loss"] == bound["median_pair"]["loss"] == 2.0
     assert "guarantee:" in result.stderr
     said = " ".join(result.stderr.split())
-    assert "a factor of 7.39 if they differ in one word, and exp(12)" in said
+    assert "a factor of 7.39 if they differ in one word, and exp(16)" in said
 
 
 def test_a_key_replays(folder: Path) -> None:
@@ -368,7 +368,7 @@ def test_standard_input_and_output(folder: Path) -> None:
         text=True,
         check=True,
     )
-    assert [len(line.split()) for line in done.stdout.splitlines()] == [2, 1]
+    assert [len(line.split()) for line in done.stdout.splitlines()] == [8, 8]  # filled
 
 
 def test_keygen_writes_a_private_key_once(tmp_path: Path) -> None:
@@ -394,7 +394,7 @@ def test_several_columns_are_all_blurred_and_named(folder: Path) -> None:
     true = {"title": ["waa wab", "wad"], "body": ["wac", "wae waf"]}
     for column, texts in true.items():
         assert [row[column] for row in rows] != texts
-        assert [len(row[column].split()) for row in rows] == [len(text.split()) for text in texts]
+        assert [len(row[column].split()) for row in rows] == [8, 8]
     assert "columns copied unchanged: mark" in done.stderr.splitlines()
     assert "the losses of its columns add up" in done.stderr
     report = json.loads((folder / "report.json").read_text())

@@ -47,7 +47,9 @@ def test_release_under_a_fixed_key(
 ) -> None:
     options = dict(release)
     policies = TokenPolicies.of(keep=options.pop("keep", ()), drop=options.pop("drop", ()))
-    blur = Privatizer(make_mechanism(name, toy, **parameters), policies=policies, **options)
+    blur = Privatizer(
+        make_mechanism(name, toy, **parameters), policies=policies, **{"length": "exact", **options}
+    )
     records = [Record(str(place), text) for place, text in enumerate(TEXTS)]
     released = blur.release_batch(records, keyed_rng(KEY))
     facts = repr((released.texts, sorted(released.counts.items())))

@@ -91,7 +91,7 @@ def test_of_short_texts_only_the_original_was_looked_for() -> None:
     original, *authors = risks(at(), ENGLISH, 1).risks
     assert original.measured is not None
     assert [each.measured for each in authors] == [None, None]
-    assert all("15 words" in each.why for each in authors)
+    assert all("16 words" in each.why for each in authors)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_file_is_read_in_pieces_that_suit_the_mechanism(
         run(
             records,
             sink,
-            Privatizer(mechanism),
+            Privatizer(mechanism, length="exact"),
             keyed_rng(bytes(32)),
             on_batch=lambda _, documents: read.append(documents),
         )
@@ -93,7 +93,7 @@ def test_matrix_products_have_one_thread_meanwhile(
         run(
             records,
             sink,
-            Privatizer(mechanism(toy, epsilon=0.5)),
+            Privatizer(mechanism(toy, epsilon=0.5), length="exact"),
             keyed_rng(bytes(32)),
             batch_records=3,
             on_batch=lambda *_: meanwhile.extend(threads()),
@@ -115,7 +115,7 @@ def test_nothing_is_written_before_the_first_rows_were_looked_at(
     monkeypatch.setattr("inkblur.files.run._TOGETHER", 1)
     monkeypatch.setattr(Privatizer, "refuse_own", refuse)
     monkeypatch.setattr(Sink, "write", lambda self, batch, texts: written.append(len(texts)))
-    source, blur = tmp_path / "in.txt", Privatizer(Laplace(toy, epsilon=1.0))
+    source, blur = tmp_path / "in.txt", Privatizer(Laplace(toy, epsilon=1.0), length="exact")
     source.write_text("wordaa\n" * 60)
     with (
         pytest.raises(PrivateCalibration),
@@ -132,7 +132,7 @@ def test_missing_texts_stay_missing_unless_the_length_is_fixed(
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": null}\n{"text": ""}\n')
     mechanism = Laplace(toy, epsilon=0.5)
-    text, _ = privatized(source, Privatizer(mechanism), workers=1, batch=5)
+    text, _ = privatized(source, Privatizer(mechanism, length="exact"), workers=1, batch=5)
     assert text == '{"text": null}\n{"text": ""}\n'
     text, _ = privatized(source, Privatizer(mechanism, length=3), workers=1, batch=6)
     assert "null" not in text
@@ -145,7 +145,12 @@ def test_of_how_an_object_is_written_only_the_order_of_its_keys_shows(
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text('{ "b":1.0 , "text"\t:  "", "a":[ 1,2] }\r\n', newline="")
     with open_source(source, Layout(keep=("a", "b"))) as opened, open_sink(out, opened) as sink:
-        summary = run(opened, sink, Privatizer(Laplace(toy, epsilon=1.0)), keyed_rng(bytes(32)))
+        summary = run(
+            opened,
+            sink,
+            Privatizer(Laplace(toy, epsilon=1.0), length="exact"),
+            keyed_rng(bytes(32)),
+        )
     assert out.read_text() == '{"b": 1.0, "text": "", "a": [1, 2]}\n'
     assert any("order of the keys" in line for line in summary.guarantee.passed)
 
@@ -155,7 +160,7 @@ def test_row_groups_say_nothing_of_how_long_the_true_words_are(
 ) -> None:
     """A file is read in pieces of so many letters: where these end must not show."""
     monkeypatch.setattr(parquet, "_GROUP_ROWS", 8)
-    blur, groups = Privatizer(Laplace(toy, epsilon=1.0)), []
+    blur, groups = Privatizer(Laplace(toy, epsilon=1.0), length="exact"), []
     for letters in (1, 30_000):
         source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
         texts = ["z" * (letters if row % 5 else 1) for row in range(30)]
@@ -188,7 +193,7 @@ def test_categories_say_nothing_of_how_long_the_true_words_are(
     tmp_path: Path, toy: Embedding
 ) -> None:
     """Their order in the file, and its pages, must not follow the pieces that it is read in."""
-    blur = Privatizer(Laplace(toy, epsilon=1.0))
+    blur = Privatizer(Laplace(toy, epsilon=1.0), length="exact")
     kinds = ["low", "high", None, "middle"] * 8
     order = ["never", "high", "middle", "low"]
     indices = pa.array([None if kind is None else order.index(kind) for kind in kinds], pa.int8())
@@ -254,5 +259,7 @@ def test_an_error_in_a_worker_reaches_the_caller_and_leaves_no_output(
     source = tmp_path / "in.txt"
     source.write_text("wordaa\n" * 30 + "wordaa " * 20 + "\n")
     with pytest.raises(InputError, match="line 31 has 140 characters"):
-        privatized(source, Privatizer(Laplace(toy, epsilon=1.0)), workers=2, batch=4)
+        privatized(
+            source, Privatizer(Laplace(toy, epsilon=1.0), length="exact"), workers=2, batch=4
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

@@ -57,7 +57,7 @@ def spec(folder: Path, mechanism: str = "exponential", **more: object) -> Releas
         "keep_columns": ("id",),
         **more,
     }
-    return ReleaseSpec(mechanism, EPSILON, **fields)  # type: ignore[arg-type]
+    return ReleaseSpec(mechanism, EPSILON, **{"length": "exact", **fields})  # type: ignore[arg-type]
 
 
 def release(folder: Path, rng: Rng | None = None, **more: object) -> Path:

@@ -109,7 +109,7 @@ def test_a_bag_counts_the_words_it_shows_wherever_they_were() -> None:
 
 @pytest.mark.parametrize(("epsilon", "hides"), [(0.01, True), (500.0, False)])
 def test_the_owner_is_told_what_comes_out(epsilon: float, hides: bool) -> None:
-    blur = Privatizer(Laplace(TABLE, epsilon=epsilon))
+    blur = Privatizer(Laplace(TABLE, epsilon=epsilon), length="exact")
     summary = summarized(blur, ["alpha beta doctor the of"] * 40)
     told = "\n".join(summary.lines())
     assert "% of the content words) are unchanged" in told
@@ -119,7 +119,7 @@ def test_the_owner_is_told_what_comes_out(epsilon: float, hides: bool) -> None:
 
 def test_of_no_words_nothing_is_said() -> None:
     """A file without texts was told that 0 % of its words are unchanged."""
-    blur = Privatizer(Laplace(TABLE, epsilon=500.0))
+    blur = Privatizer(Laplace(TABLE, epsilon=500.0), length="exact")
     for documents in ([], ["", "12"]):
         summary = summarized(blur, documents)
         assert "unchanged" not in "\n".join(summary.lines())
@@ -132,7 +132,7 @@ def test_of_no_words_nothing_is_said() -> None:
 def test_words_that_are_copied_come_out() -> None:
     """Of these eight words seven are copied: "0 % come out" would be what happened to one."""
     kept = TokenPolicies.of(keep=["stop-words", "unknown"], names="keep")
-    blur = Privatizer(Laplace(TABLE, epsilon=0.01), policies=kept)
+    blur = Privatizer(Laplace(TABLE, epsilon=0.01), policies=kept, length="exact")
     summary = summarized(blur, ["the of the doctor John Garcia zork zork 12"] * 50)
     tokens = summary.to_json()["tokens"]
     assert tokens["known_words"] == tokens["unchanged"] + tokens["replaced"] == 50
@@ -145,16 +145,20 @@ def test_words_that_are_copied_come_out() -> None:
 
 
 def test_names_are_counted() -> None:
-    blur = Privatizer(Laplace(TABLE, epsilon=1.0))
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), length="exact")
     summary = summarized(blur, ["John Garcia and zork 12"])
     assert summary.counts["names null"] == 2
     assert "2 names of people" in "\n".join(summary.lines())
-    kept = Privatizer(Laplace(TABLE, epsilon=1.0), policies=TokenPolicies.of(names="keep"))
+    kept = Privatizer(
+        Laplace(TABLE, epsilon=1.0), policies=TokenPolicies.of(names="keep"), length="exact"
+    )
     assert "copied, not protected: 2 names" in "\n".join(summarized(kept, ["John Garcia"]).lines())
 
 
 def test_the_report_says_that_it_is_not_for_publication() -> None:
-    report = summarized(Privatizer(Laplace(TABLE, epsilon=1.0)), ["alpha"]).to_json()
+    report = summarized(
+        Privatizer(Laplace(TABLE, epsilon=1.0), length="exact"), ["alpha"]
+    ).to_json()
     assert report["note"].endswith("not protected: do not publish this report.")
 
 
@@ -180,7 +184,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("language", FOREIGN)
 def test_a_table_of_another_language_is_questioned(language: str) -> None:
-    blur = Privatizer(Laplace(load_embedding(), epsilon=50.0))
+    blur = Privatizer(Laplace(load_embedding(), epsilon=50.0), length="exact")
     summary = summarized(blur, [FOREIGN[language]] * 2)
     assert "are not in the English vocabulary: is that the texts' language" in "\n".join(
         summary.lines()
@@ -191,7 +195,7 @@ def test_a_table_of_another_language_is_questioned(language: str) -> None:
 
 
 def test_english_texts_fit_the_bundled_table() -> None:
-    blur = Privatizer(Laplace(load_embedding(), epsilon=50.0))
+    blur = Privatizer(Laplace(load_embedding(), epsilon=50.0), length="exact")
     summary = summarized(blur, [ENGLISH] * 2)
     assert "are not in the vocabulary" not in "\n".join(summary.lines())
     assert summary.to_json()["vocabulary"]["fits_the_texts"]
@@ -201,7 +205,7 @@ def test_english_texts_fit_the_bundled_table() -> None:
 def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
     """Whatever becomes of unknown words, and however English the stop words are."""
     chosen = TokenPolicies(unknown=Treatment(unknown))
-    blur = Privatizer(Laplace(TABLE, epsilon=1.0), policies=chosen)
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), policies=chosen, length="exact")
     summary = summarized(blur, ["the zork of alpha and the blarg of zonk doctor"] * 5)
     assert (summary.coverage.known, summary.coverage.unknown) == (10, 15)
     told = "\n".join(summary.lines())
@@ -214,7 +218,7 @@ def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
 def test_the_risks_are_those_of_half_of_the_texts(words: int) -> None:
     """And of none where nobody attacked texts of that length."""
     epsilon = epsilon_for(Strength.MEDIUM, "staircase", load_embedding())
-    blur = Privatizer(Staircase(load_embedding(), epsilon=epsilon))
+    blur = Privatizer(Staircase(load_embedding(), epsilon=epsilon), length="exact")
     summary = summarized(blur, ["the doctor " * (words // 2), "the", "of a doctor " * words])
     assert summary.risks.measured == (words == 100)
     assert [risk.words for risk in summary.risks.risks] == [words if words == 100 else None] * 3

@@ -166,11 +166,13 @@ def test_in_many_dimensions_the_look_inside_convicts_them(kind: str) -> None:
 
 @pytest.mark.parametrize("release", ["sequence", "bag"])
 def test_half_the_noise_is_convicted_between_documents(release: str) -> None:
-    blur = inkblur.Privatizer(broken("half the noise", line(), 1.0), release=release)
+    blur = inkblur.Privatizer(
+        broken("half the noise", line(), 1.0), release=release, length="exact"
+    )
     audit = audit_documents(blur, "wa wb", "wb wc", rng=seeded_rng(1), draws=400)
     assert not audit.flagged  # unknown words all enter as the null word: nothing to tell apart
     named = inkblur.Embedding(list("abcdefghijklmnopqrstu"), line().vectors, name="letters")
-    blur = inkblur.Privatizer(broken("half the noise", named, 1.0), release=release)
+    blur = inkblur.Privatizer(broken("half the noise", named, 1.0), release=release, length="exact")
     audit = audit_documents(blur, "h n", "j p", rng=seeded_rng(5), draws=5_000)
     assert audit.bound == pytest.approx(2.0)
     assert audit.flagged, audit.verdict()
@@ -221,7 +223,9 @@ def test_right_mechanisms_are_acquitted_in_many_dimensions(name: str) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_documents_are_acquitted(name: str, release: str) -> None:
     named = inkblur.Embedding(list("abcdefghijklmnopqrstu"), line().vectors, name="letters")
-    blur = inkblur.Privatizer(make_mechanism(name, named, epsilon=1.0), release=release)
+    blur = inkblur.Privatizer(
+        make_mechanism(name, named, epsilon=1.0), release=release, length="exact"
+    )
     audit = audit_documents(blur, "h n k", "j p k", rng=seeded_rng(5), draws=2_000)
     assert not audit.flagged, audit.verdict()
 

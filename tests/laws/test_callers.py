@@ -137,7 +137,10 @@ def test_a_missing_text_shows_at_the_desk_only_where_lengths_do(desk: Desk) -> N
     texts = pa.array(["the doctor was angry", None], pa.string())
     rows = pa.record_batch({"id": ["1", "2"], "text": texts})
     plain, filled = desk.release(
-        [Order(rows, SPEC, "alice"), Order(rows, SPEC.varied(length=4), "bob")]
+        [
+            Order(rows, SPEC.varied(length="exact"), "alice"),
+            Order(rows, SPEC.varied(length=4), "bob"),
+        ]
     )
     assert isinstance(plain, CountedRelease)
     assert isinstance(filled, CountedRelease)

@@ -92,11 +92,14 @@ def test_every_class_can_be_kept_and_then_a_line_says_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["sequence", "bag"])
-def test_length_is_shown_unless_it_is_fixed(release: str) -> None:
-    open_length = Privatizer(Laplace(TABLE, epsilon=1.0), release=release)
+def test_length_is_shown_unless_it_is_filled(release: str) -> None:
+    open_length = Privatizer(Laplace(TABLE, epsilon=1.0), release=release, length="exact")
+    filled = Privatizer(Laplace(TABLE, epsilon=1.0), release=release)
     fixed = Privatizer(Laplace(TABLE, epsilon=1.0), release=release, length=5)
     assert "the number of words" in open_length.guarantee.passed
     assert not fixed.guarantee.passed
+    [size] = filled.guarantee.passed
+    assert "rounded up to 8, 10, 13, 16, 20, 25 and so on" in size
     for text in ("", "alpha", "alpha. beta! " * 9):
         released = fixed.release(text, seeded_rng(1)).text
         # Five words and nothing else: a full stop before the filling would show where it begins.

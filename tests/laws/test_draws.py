@@ -164,7 +164,7 @@ STAIRCASE = {
     "near": "vector",
 }
 USUAL: dict[str, Any] = {
-    **{"release": "sequence", "length": None, "keep": (), "drop": OPEN, "names": "null"},
+    **{"release": "sequence", "length": "exact", "keep": (), "drop": OPEN, "names": "null"},
     **{"accept_weak": True, "columns": ("text",)},
 }
 POOLED: dict[str, Any] = {
@@ -221,6 +221,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     # kinds, lengths, classes of tokens
     "staircase, bag": staircase(release="bag"),
     "staircase, bag of 6": staircase(release="bag", length=6),
+    # filled to the next size, which is what None says
+    "staircase, grid": staircase(length=None),
+    "staircase, grid, bag": staircase(length=None, release="bag"),
+    "staircase, grid, kept": staircase(length=None, keep=(*OPEN, "unknown"), drop=()),
+    "laplace, grid": words(mechanism="laplace", epsilon=2.0, length=None),
     "staircase, length 5": staircase(length=5),
     "staircase, length 30": staircase(length=30),
     "laplace, bag of 6": words(mechanism="laplace", epsilon=2.0, release="bag", length=6),
@@ -344,7 +349,7 @@ def vectors(name: str, place: Path, folder: Path, **own: Any) -> list[str]:
 
 def one_by_one(place: Path, folder: Path) -> list[str]:
     """Texts and words through their own doors: each call draws anew."""
-    law, rng = inkblur.Privatizer(_laplace(), release="sequence", length=None), key()
+    law, rng = inkblur.Privatizer(_laplace(), release="sequence", length="exact"), key()
     texts = [law.release(text, rng).text for text in (*TEXTS, *TEXTS)]
     single = [" ".join(_laplace().release(text.split(), rng).words) for text in TEXTS]
     return [*texts, *single]
@@ -367,7 +372,7 @@ def every_class(treatment: str) -> Case:
     )
 
     def drawn(place: Path, folder: Path) -> list[str]:
-        law = inkblur.Privatizer(_laplace(), release="sequence", policies=named, length=None)
+        law = inkblur.Privatizer(_laplace(), release="sequence", policies=named, length="exact")
         records = [inkblur.Record(id, text) for id, text in zip(IDS, TEXTS, strict=True)]
         return list(law.release_batch(records, key()).texts)
 
@@ -510,7 +515,7 @@ def test_the_command_draws_what_a_list_draws(place: Path, tmp_path: Path) -> Non
         f"privatize {source} --output {out} --set embedding={place / 'toy.ink'} --key-file "
         f"{place / 'key'} --ledger none --mechanism staircase --epsilon 4 --set tau=0.06 "
         "--set frequency_power=0.5 --set near=vector --drop punctuation --drop sentence-ends "
-        "--set names=null --column text --id id --set accept_weak=true"
+        "--set names=null --column text --id id --length exact --set accept_weak=true"
     )
     told = CliRunner().invoke(app, given.split())
     assert told.exit_code == 0, told.output
@@ -533,6 +538,7 @@ def test_a_server_draws_what_a_list_draws(place: Path, tmp_path: Path) -> None:
     )
     staircase = {
         **{"mechanism": "staircase", "epsilon": 4.0, "drop": OPEN, "names": "null"},
+        "length": "exact",
         "parameters": {"tau": 0.06, "frequency_power": 0.5},
     }
     pooled = {"unit": "text", "epsilon": 5.0, "parameters": {"tau": 0.05}}
@@ -546,7 +552,7 @@ def test_a_server_draws_what_a_list_draws(place: Path, tmp_path: Path) -> None:
 def test_scikit_learn_draws_what_a_list_draws_whose_ids_are_places(place: Path) -> None:
     places = [str(number) for number in range(len(TEXTS))]
     table = inkblur.load_embedding(str(place / "toy.ink"))
-    words = inkblur.Privatizer(Laplace(table, epsilon=2.0), release="sequence", length=None)
+    words = inkblur.Privatizer(Laplace(table, epsilon=2.0), release="sequence", length="exact")
     drawn = PoolPrivatizer(PoolStaircase(pool(2), table, epsilon=5.0, tau=0.05))
     for name, own in (("laplace", words), ("pool, labels", drawn)):
         spec = spec_of(SETTINGS[name], place)

@@ -85,6 +85,8 @@ BOUND = {
     "staircase, bag": f"{STAIRCASE} bag length=None {tokens()}",
     "staircase, bag of 6": f"{STAIRCASE} bag length=6 {tokens()}",
     "staircase, length 5": f"{STAIRCASE} sequence length=5 {tokens()}",
+    "staircase, grid": f"{STAIRCASE} sequence length=grid {tokens()}",
+    "staircase, grid, bag": f"{STAIRCASE} bag length=grid {tokens()}",
     "laplace, bag of 6": f"{LAPLACE} bag length=6 {tokens()}",
     "laplace, length 30": f"{LAPLACE} sequence length=30 {tokens()}",
     "staircase, names replaced": f"{STAIRCASE} sequence length=None {tokens(names='blur')}",

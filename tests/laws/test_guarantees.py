@@ -60,7 +60,6 @@ def test_no_field_is_lost_on_the_way_through_json() -> None:
         metric=Metric.MAHALANOBIS,
         unit=Unit.BAG,
         size=9,
-        without=("numbers",),
         metric_detail="lambda 0.5",
         space="ab" * 32,
         euclidean=(1.0, 4.0),
@@ -112,9 +111,6 @@ def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
         Privatizer(Mahalanobis(toy, epsilon=1.0), release="bag", length=9).guarantee,
         Privatizer(word, release="bag", length=8).guarantee,
         Privatizer(word).guarantee,
-        Privatizer(
-            word, release="bag", length=9, policies=TokenPolicies.of(drop=["stop-words"])
-        ).guarantee,
     ]
     for other in others:
         with pytest.raises(Incomposable):
@@ -131,19 +127,20 @@ def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
         )
 
 
-def test_what_is_dropped_is_no_position_and_the_sentence_says_so() -> None:
-    """Dropping "the" moves words: "the cat dog" against "dog cat the" compares cat with dog."""
+def test_what_is_dropped_leaves_its_place_and_its_charge() -> None:
+    """The null word stands there, so a text is released as large as it is, whatever is dropped."""
     table = Embedding(["the", "cat", "dog"], [[0.0], [10.0], [0.0]], name="line")
     word = Laplace(table, epsilon=1.0)
-    blur = Privatizer(word, policies=TokenPolicies.of(drop=["stop-words", "numbers"]))
-    first, second = blur.ids("the cat 7 dog"), blur.ids("dog cat the 7")
-    assert word.pairwise(first, second).trace() == 20.0  # 0 if "the" were a position
-    sentence = blur.guarantee.statement()
-    assert "counted and compared after dropping stop words and numbers" in sentence
-    with pytest.raises(Incomposable, match="without"):
-        compose([blur.guarantee, Privatizer(word).guarantee])
+    policies = TokenPolicies.of(drop=["stop-words", "numbers"])
+    blur = Privatizer(word, policies=policies, length="exact")
+    assert blur.ids("the cat 7 dog").tolist() == [-1, 1, -1, 2]
+    assert blur.read(["the cat 7 dog", "the 12"]).draws == (4, 2)
+    assert blur.guarantee == Privatizer(word, length="exact").guarantee
     text = json.dumps(blur.guarantee.to_json(), allow_nan=False)
     assert Guarantee.from_json(json.loads(text)) == blur.guarantee
+    earlier = {**blur.guarantee.to_json(), "without": ["stop words"]}  # counted after dropping
+    with pytest.raises(ParameterError, match="earlier version"):
+        Guarantee.from_json(earlier)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.23449, 84.98123, 3e-7, 123456.7])
@@ -262,7 +259,7 @@ def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
     text = word.lifted(Unit.SEQUENCE)
     assert text.sentence().endswith(
         "where epsilon = 2.5 per word: a factor of 12.19 if they differ in one word, and exp(300) "
-        "if they have 120 words, a typical length, and differ in every one."
+        "if they are released as 120 words, a typical size, and differ in every one."
     )
     fixed = word.lifted(Unit.BAG, size=10)
     assert fixed.sentence().endswith("in one word, and exp(25) if they differ in every word.")
@@ -335,13 +332,13 @@ COMPARED = {  # the inputs, the factor between them, and what its symbols mean
         " and d is the Euclidean distance between their public vectors",
     ),
     (Metric.MANHATTAN, Unit.SEQUENCE, None): (
-        "texts with the same number of words N",
+        "texts released as the same number of words N",
         "exp(epsilon x D)",
         " and D is the Manhattan distance between the public vectors of their words, added up over "
         "all positions",
     ),
     (Metric.EUCLIDEAN, Unit.BAG, None): (
-        "bags with the same number of words N",
+        "bags released as the same number of words N",
         "exp(epsilon x D)",
         " and D is N times their Earth Mover's distance, which measures words by the Euclidean "
         "distance between their public vectors",
@@ -354,7 +351,7 @@ COMPARED = {  # the inputs, the factor between them, and what its symbols mean
     ),
     (Metric.DISCRETE, Unit.WORD, None): ("words", "exp(epsilon)", ""),
     (Metric.DISCRETE, Unit.SEQUENCE, None): (
-        "texts with the same number of words N, whatever they say",
+        "texts released as the same number of words N, whatever they say",
         "exp(N x epsilon)",
         " per word: a factor of 7.39 if they differ in one word",
     ),
@@ -393,8 +390,8 @@ def test_the_larger_euclidean_epsilon_is_the_bound() -> None:
 def test_where_nothing_is_promised_no_line_says_what_it_rests_on() -> None:
     """What is shown is still named: that holds without any promise."""
     word = Guarantee(epsilon=2.0, metric=Metric.DISCRETE, delta=2.0**-40, assumptions=("a",))
-    text = word.lifted(Unit.SEQUENCE, without=("numbers",), passed=["b"]).scaled(2)
-    assert len(text.lines()) == 6
+    text = word.lifted(Unit.SEQUENCE, passed=["b"]).scaled(2)
+    assert len(text.lines()) == 5
     assert text.voided(SEEDED).lines() == [
         "This is the sum of 2 releases of the same text.",
         "Not protected (released as is): b.",

@@ -34,7 +34,7 @@ def records(toy: Embedding, count: int = 40) -> list[Record]:
 def test_same_key_same_bytes_for_any_batch(
     setting: tuple[str, dict[str, Any]], release: str, toy: Embedding
 ) -> None:
-    blur = Privatizer(make(setting, toy, 1.0), release=release)
+    blur = Privatizer(make(setting, toy, 1.0), release=release, length="exact")
     texts = records(toy)
     whole = blur.release_batch(texts, keyed_rng(KEY)).texts
     for size in (1, 7):
@@ -50,17 +50,17 @@ def test_same_key_same_bytes_for_any_batch(
 
 def test_key_id_text_and_settings_each_change_the_stream(toy: Embedding) -> None:
     text = " ".join(toy.words)
-    blur = Privatizer(Laplace(toy, epsilon=0.1))
+    blur = Privatizer(Laplace(toy, epsilon=0.1), length="exact")
     first = blur.release_batch([Record("1", text)], keyed_rng(KEY)).texts
     others = [
         blur.release_batch([Record("2", text)], keyed_rng(KEY)),
         blur.release_batch([Record("1", text)], keyed_rng(KEY[::-1])),
-        Privatizer(Laplace(toy, epsilon=0.1000001)).release_batch(
+        Privatizer(Laplace(toy, epsilon=0.1000001), length="exact").release_batch(
             [Record("1", text)], keyed_rng(KEY)
         ),
-        Privatizer(blur.mechanism, policies=TokenPolicies.of(drop=["numbers"])).release_batch(
-            [Record("1", text)], keyed_rng(KEY)
-        ),
+        Privatizer(
+            blur.mechanism, policies=TokenPolicies.of(drop=["numbers"]), length="exact"
+        ).release_batch([Record("1", text)], keyed_rng(KEY)),
     ]
     for other in others:
         assert other.texts != first
@@ -164,7 +164,7 @@ def test_other_words_and_other_tables_never_share_noise(
 def test_single_texts_draw_fresh_noise_each_time_and_never_share_it(
     release: str, toy: Embedding
 ) -> None:
-    blur = Privatizer(Laplace(toy, epsilon=0.1), release=release)
+    blur = Privatizer(Laplace(toy, epsilon=0.1), release=release, length="exact")
     text = " ".join(toy.words)
     rng = keyed_rng(KEY)
     first, second = blur.release(text, rng).text, blur.release(text, rng).text
@@ -181,11 +181,15 @@ def test_the_stream_is_bound_to_what_enters_the_mechanism(
     toy: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A later stop list reads the same text as other words: they must not meet the same noise."""
-    blur = Privatizer(Laplace(toy, epsilon=0.1), policies=TokenPolicies.of(drop=["stop-words"]))
+    blur = Privatizer(
+        Laplace(toy, epsilon=0.1), policies=TokenPolicies.of(drop=["stop-words"]), length="exact"
+    )
     text = " ".join(toy.words)
     before = blur.release_batch([Record("1", text)], keyed_rng(KEY)).texts[0].split()
     monkeypatch.setattr("inkblur.documents.analysis.STOP_WORDS", frozenset({toy.words[-1]}))
-    later = Privatizer(Laplace(toy, epsilon=0.1), policies=TokenPolicies.of(drop=["stop-words"]))
+    later = Privatizer(
+        Laplace(toy, epsilon=0.1), policies=TokenPolicies.of(drop=["stop-words"]), length="exact"
+    )
     after = later.release_batch([Record("1", text)], keyed_rng(KEY)).texts[0].split()
     assert len(after) == len(before) - 1
     assert sum(a == b for a, b in zip(before, after, strict=False)) < len(toy) / 3
@@ -202,7 +206,7 @@ def test_what_a_draw_is_bound_to_is_known_before_it(length: int | None, toy: Emb
 
 
 def test_a_kept_key_names_what_ids_must_be(toy: Embedding) -> None:
-    blur = Privatizer(Laplace(toy, epsilon=1.0))
+    blur = Privatizer(Laplace(toy, epsilon=1.0), length="exact")
     assert any(
         "each id belongs to one record" in line
         for line in blur.guaranteed(keyed_rng(KEY)).assumptions

@@ -67,7 +67,8 @@ def privatize(
     length: Annotated[
         str | None,
         typer.Option(
-            help="Cut or fill every text to this many words.",
+            help="Cut or fill every text to this many words; or exact: fill none, so that the "
+            "number of words shows (default: fill to the next of 8, 10, 13, 16, 20, ...).",
             hidden=True,
             rich_help_panel=options.MORE,
         ),

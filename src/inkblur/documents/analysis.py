@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -38,12 +38,11 @@ class Slot(NamedTuple):
 
     gap: str  # what stands before it
     copied: str | None = None
-    counted: str = ""  # as what, where it is copied or a name
+    counted: str = ""  # as what, where it is copied, a name or dropped
 
 
 _PLAIN = Slot(" ")  # nearly every word of a text: one for all of them
 _FIRST = Slot("")
-_NAME = Slot(" ", None, "names null")
 _FULL_STOP = Slot("", ".", "sentence_ends keep")
 
 
@@ -186,9 +185,6 @@ class Analyst:
                 judgment = self._judge(token)
             treatment, count, known = judgment
             counted.append(count)
-            if treatment is Treatment.DROP:
-                touched = True
-                continue
             joined = copies_layout and not gap and not touched
             separator = "" if joined or not slots else " "
             touched = False
@@ -197,11 +193,10 @@ class Analyst:
                 slots.append(Slot(separator, shown.lower() if kind is word else shown, count))
                 continue
             ids.append(known)
-            named = treatment is Treatment.NULL
-            if separator == " ":
-                slots.append(_NAME if named else _PLAIN)
+            if treatment is not Treatment.BLUR:
+                slots.append(Slot(separator, None, count))
             else:
-                slots.append(Slot(separator, None, count if named else ""))
+                slots.append(_PLAIN if separator else _FIRST)
 
     def fates(self, text: str) -> list[tuple[Token, Treatment | None]]:
         """Each token and what becomes of it; None of signs, which are no words."""
@@ -224,7 +219,8 @@ class Analyst:
 
     def _judgment(self, name: str, known: int) -> _TokenVerdict:
         treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
-        return _TokenVerdict(treatment, f"{name} {treatment.value}", known)
+        entering = NULL_ID if treatment is Treatment.DROP else known
+        return _TokenVerdict(treatment, f"{name} {treatment.value}", entering)
 
     def _classify(self, token: Token) -> tuple[str, int]:
         """The token's class as named in the policies, and its id (NULL_ID unless it is known)."""
@@ -282,6 +278,24 @@ def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
     for word in supply:  # padding, where a fixed length asks for more
         parts.append(f" {word}" if parts else word)
     return "".join(parts)
+
+
+def with_filling(slots: Sequence[Slot], filling: Iterable[bool]) -> list[Slot]:
+    """The layout with a place for each word of filling; `filling` says of every drawn word whether
+    it is one. What follows the last slot is appended by :func:`assemble`.
+    """
+    kinds = iter(filling)
+    out: list[Slot] = []
+    for slot in slots:
+        if slot.copied is None and next(kinds):
+            out.append(_PLAIN)
+            while next(kinds):
+                out.append(_PLAIN)
+            slot = slot._replace(gap=" ")
+        out.append(slot)
+    if out and out[0] is _PLAIN:
+        out[0] = _FIRST
+    return out
 
 
 def _sentences(slots: Sequence[Slot], words: Sequence[str]) -> str:

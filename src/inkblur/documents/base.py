@@ -98,6 +98,11 @@ class AnyPrivatizer(ABC):
         return self.length is not None
 
     @property
+    def fewest(self) -> int:
+        """How much is drawn for an empty text."""
+        return self.length or 0
+
+    @property
     def largest_loss(self) -> float:
         """Of one draw, between any two words or texts; infinite where nobody knows a bound."""
         loss: float = self.guarantee.epsilon * self.mechanism.diameter

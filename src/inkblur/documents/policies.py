@@ -14,7 +14,7 @@ class Treatment(Enum):
     """What happens to a class of tokens."""
 
     BLUR = "blur"  # the closed default of most classes: see TokenPolicies for what it means
-    DROP = "drop"  # leaves no trace
+    DROP = "drop"  # signs: gone; words: the null word stands in their place
     KEEP = "keep"  # copied as it is, at the cost of a line in the guarantee
     NULL = "null"  # names only: the null word, through the mechanism
 
@@ -26,12 +26,15 @@ class TokenPolicies:
 
     | class | by default | drop | keep |
     |---|---|---|---|
-    | stop_words | through the mechanism | gone | copied |
-    | unknown | the null word, through the mechanism | gone | copied |
-    | numbers | the null word, through the mechanism | gone | copied |
-    | addresses | the null word, through the mechanism | gone | copied |
+    | stop_words | through the mechanism | null word | copied |
+    | unknown | null word | null word | copied |
+    | numbers | null word | null word | copied |
+    | addresses | null word | null word | copied |
     | punctuation | gone | gone | copied |
     | sentence_ends | gone | gone | a full stop where a sentence ends |
+
+    The null word goes through the mechanism like any other, so that a text is released as large as
+    it is: what is dropped leaves its place.
 
     Capitals and spaces never pass: words are folded to lower case, with one space between them.
 
@@ -93,11 +96,6 @@ class TokenPolicies:
         """Names of the classes that are copied as they are."""
         return tuple(name for name in CLASSES if getattr(self, name) is Treatment.KEEP)
 
-    @property
-    def without(self) -> tuple[str, ...]:
-        """Classes of words that are dropped, so that they are no positions of the text."""
-        return tuple(line for name, line in _WORDS.items() if getattr(self, name) is Treatment.DROP)
-
     def passed(self) -> tuple[str, ...]:
         """What a sequence released under these policies shows unprotected, a line each."""
         return tuple(_KEPT_LINES[name] for name in self.kept)
@@ -129,12 +127,7 @@ _DONE = {
     Treatment.KEEP: "kept",
     Treatment.NULL: "null words",
 }
-_WORDS = {
-    "stop_words": "stop words",
-    "unknown": "unknown words",
-    "numbers": "numbers",
-    "addresses": "addresses",
-}
+WORD_CLASSES = ("stop_words", "unknown", "numbers", "addresses")  # that may be dropped
 _KEPT_LINES = {
     "stop_words": "stop words, copied word for word",
     "unknown": "words that the vocabulary does not know, copied letter for letter",

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
+from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded, with_filling
 from inkblur.documents.base import AnyTextPrivatizer, Reading
-from inkblur.documents.policies import TokenPolicies, Treatment
+from inkblur.documents.policies import WORD_CLASSES, TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token
 from inkblur.documents.word_shares import copied_words
@@ -19,7 +19,17 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, fixed_length
+from inkblur.types import (
+    EXACT,
+    NULL_ID,
+    SIZES,
+    Ids,
+    ReleaseKind,
+    Unit,
+    choose,
+    next_size,
+    text_length,
+)
 
 
 class Privatizer(AnyTextPrivatizer):
@@ -28,16 +38,22 @@ class Privatizer(AnyTextPrivatizer):
     `sequence`: words replaced in place; the log-ratio is bounded by epsilon times the sum of word
     distances over positions (Mahalanobis paper, Theorem 1). `bag`: the same draws with their order
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
-    size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
-    ones are filled with the null word, and the length no longer shows (unless a class is kept,
-    which the guarantee then says).
+    size N (Earth Mover's paper, Theorem 1).
+
+    By default N is the next of a public list of sizes (`inkblur.types.SIZES`): a text is filled
+    with the null word, at places that its own random stream chooses before any noise is drawn, so
+    that nobody who sees the text knows them. A number as `length` fixes N: longer texts are cut,
+    shorter ones are filled at their end. "exact" fills nothing, and the number of words shows.
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
     >>> mechanism = inkblur.make_mechanism("laplace", table, epsilon=50.0)
-    >>> blur = Privatizer(mechanism, release="bag", length=3)
-    >>> len(blur.release("A dog!", inkblur.seeded_rng(1)).text.split())
+    >>> for length in (None, 3, "exact"):
+    ...     blur = Privatizer(mechanism, length=length)
+    ...     print(len(blur.release("A dog!", inkblur.seeded_rng(1)).text.split()))
+    8
     3
+    2
     """
 
     mechanism: WordMechanism
@@ -48,7 +64,7 @@ class Privatizer(AnyTextPrivatizer):
         *,
         release: ReleaseKind | str = ReleaseKind.SEQUENCE,
         policies: TokenPolicies | None = None,
-        length: int | None = None,
+        length: int | str | None = None,
     ) -> None:
         if not isinstance(mechanism, WordMechanism):
             raise ParameterError(
@@ -63,7 +79,9 @@ class Privatizer(AnyTextPrivatizer):
         self.mechanism = mechanism
         self.kind = choose(ReleaseKind, release, "release")
         self.policies = policies if policies is not None else TokenPolicies()
-        self.length = fixed_length(length) if length is not None else None
+        given = text_length(length)
+        self.exact = given == EXACT
+        self.length = given if isinstance(given, int) else None
         if self.kind is ReleaseKind.TF:
             raise ParameterError("a tf release is made by SyntheticVectors, not by Privatizer")
         if self.kind is ReleaseKind.BAG and self.policies.kept:
@@ -75,8 +93,13 @@ class Privatizer(AnyTextPrivatizer):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised about each text."""
-        shown: tuple[str, ...] = ("the number of words",)
-        if self.length is not None:
+        some = ", ".join(map(str, SIZES[:6]))
+        shown: tuple[str, ...] = (
+            f"the size of each text: its number of words, rounded up to {some} and so on",
+        )
+        if self.exact:
+            shown = ("the number of words",)
+        elif self.length is not None:
             # What is copied stands before the filling, and so shows where that begins.
             shorter = f"the number of words of texts shorter than {self.length}"
             shown = (shorter,) if self.policies.kept else ()
@@ -84,7 +107,6 @@ class Privatizer(AnyTextPrivatizer):
         return self.mechanism.guarantee.lifted(
             Unit.BAG if bag else Unit.SEQUENCE,
             size=self.length,
-            without=self.policies.without,
             passed=shown if bag else (*shown, *self.policies.passed()),
         )
 
@@ -99,11 +121,30 @@ class Privatizer(AnyTextPrivatizer):
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
         # Hashed with the key, so it keeps its letters: tests/laws/test_frozen_words.py.
-        kind = self.kind.value
-        return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
+        length = "grid" if self.on_grid else self.length
+        return f"{self.mechanism.spec} {self.kind.value} length={length} {self.policies.spec()}"
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether texts are filled to the next of `SIZES`."""
+        return self.length is None and not self.exact
+
+    def size_of(self, words: int) -> int:
+        """As how many words a text of so many is released."""
+        return words if self.exact else self.length or next_size(words)
+
+    @property
+    def hides_length(self) -> bool:
+        """Whether a missing or empty text comes out like any other."""
+        return not self.exact
+
+    @property
+    def fewest(self) -> int:
+        """How many words are drawn for an empty text."""
+        return self.size_of(0)
 
     def read(self, texts: Sequence[str]) -> Reading:
-        """The texts as ids of words, cut or filled to `length`."""
+        """The texts as ids of words, cut or filled to their released size."""
         analyses = [self._analyst.read(text) for text in texts]
         ids = [self._fitted(analysis) for analysis in analyses]
         entering = tuple((part.tobytes(),) for part in ids)
@@ -112,13 +153,22 @@ class Privatizer(AnyTextPrivatizer):
     def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[list[str], Counter[str]]:
         """The released texts, and what became of every token."""
         analyses, ids = reading.state
+        filling: list[NDArray[np.bool_] | None] = [None] * len(ids)
+        if self.on_grid:
+            read = zip(analyses, reading.draws, streams, strict=True)
+            filling = [_places(len(each.ids), size, stream) for each, size, stream in read]
+            ids = [
+                _filled(each.ids, places) for each, places in zip(analyses, filling, strict=True)
+            ]
         joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
         drawn = self.mechanism.replace(joined, JoinedRows(streams, reading.draws))
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
         ends = np.cumsum(reading.draws).tolist()
         texts = [
-            self._written(analysis, words[end - size : end])
-            for analysis, size, end in zip(analyses, reading.draws, ends, strict=True)
+            self._written(analysis, words[end - size : end], places)
+            for analysis, places, size, end in zip(
+                analyses, filling, reading.draws, ends, strict=True
+            )
         ]
         return texts, self._counts(analyses, ids, joined, drawn)
 
@@ -134,6 +184,7 @@ class Privatizer(AnyTextPrivatizer):
                 rest = analysis.slots[len(_cut(analysis.slots, len(entering))) :]
                 counts["cut"] += sum(slot.copied is None or bool(slot.counted) for slot in rest)
                 counts.subtract(Counter(slot.counted for slot in rest if slot.counted))
+        counts["padding"] += sum(counts[f"{name} drop"] for name in WORD_CLASSES)
         known = joined != NULL_ID
         content = known & ~self._stop_words[joined]
         unchanged = self._survivors(ids, joined, drawn)
@@ -169,7 +220,7 @@ class Privatizer(AnyTextPrivatizer):
 
     @property
     def in_place(self) -> bool:
-        """Whether each word stands where the true one stood."""
+        """Whether the words of a text come out in their order, whatever stands between them."""
         return self.kind is ReleaseKind.SEQUENCE and self.length is None
 
     @property
@@ -184,7 +235,7 @@ class Privatizer(AnyTextPrivatizer):
         return self._analyst.fates(text)
 
     def released(self, text: str) -> Analysis:
-        """This text as it is released: its words cut or filled to `length`, and what is copied."""
+        """This text as it is released, its filling at the end, and what is copied."""
         analysis = self._analyst.read(text)
         ids, slots = self._fitted(analysis).tolist(), self._slots(analysis)
         return Analysis(ids, slots, analysis.counts)
@@ -205,23 +256,45 @@ class Privatizer(AnyTextPrivatizer):
         )[0]
 
     def ids(self, text: str) -> Ids:
-        """The ids that would enter the mechanism, cut or filled to `length`: for distances."""
+        """The ids that would enter the mechanism, cut or filled at the end: for distances."""
         return self._fitted(self._analyst.read(text))
 
     def _fitted(self, analysis: Analysis) -> Ids:
         ids = np.asarray(analysis.ids, dtype=np.int64)
-        if self.length is None:
-            return ids
-        cut = ids[: self.length]
-        return np.concatenate([cut, np.full(self.length - len(cut), NULL_ID, dtype=np.int64)])
+        size = self.size_of(len(ids))
+        cut = ids[:size]
+        return np.concatenate([cut, np.full(size - len(cut), NULL_ID, dtype=np.int64)])
 
-    def _written(self, analysis: Analysis, words: list[str]) -> str:
+    def _written(
+        self, analysis: Analysis, words: list[str], filling: NDArray[np.bool_] | None = None
+    ) -> str:
         if self.kind is ReleaseKind.BAG:
             return " ".join(sorted(words))
-        return assemble(self._slots(analysis), words)
+        if not self.policies.kept:
+            return " ".join(words)
+        slots = self._slots(analysis)
+        if filling is not None:
+            slots = with_filling(slots, filling.tolist())
+        return assemble(slots, words)
 
     def _slots(self, analysis: Analysis) -> list[Slot]:
         return analysis.slots if self.length is None else _cut(analysis.slots, self.length)
+
+
+def _places(words: int, size: int, stream: Rng) -> NDArray[np.bool_]:
+    """Which of the words of a released text are filling: of its own stream, before any noise, so
+    that whatever comes out says no more of a place than that it may be one.
+    """
+    filling = np.zeros(size, dtype=bool)
+    if words < size:
+        filling[stream.permutation(size)[words:]] = True
+    return filling
+
+
+def _filled(ids: Sequence[int], filling: NDArray[np.bool_]) -> Ids:
+    entering = np.full(len(filling), NULL_ID, dtype=np.int64)
+    entering[~filling] = ids
+    return entering
 
 
 def _cut(slots: list[Slot], length: int) -> list[Slot]:

@@ -300,7 +300,9 @@ def _looks(
             refusal = str(error)
         drawn = blur.release_batch(records, rng.next_child("preview")).texts
         epsilon = float(blur.mechanism.parameters["epsilon"])
-        words = blur.length or draws_a_text(read.lengths)["median"]
+        words = draws_a_text(read.lengths)["median"]
+        if isinstance(blur, Privatizer):
+            words = blur.size_of(words)
         risks = three_risks(blur, read.counts, words)
         looks.append(Look(spec, epsilon, blur.guarantee, drawn, measured, risks, refusal))
     if not looks and failed is not None:

@@ -68,8 +68,8 @@ def run(
     stream.begin(source.name)
     made = stream.release.privatizer
     piece = made.mechanism.batch if copies is None else max(made.mechanism.batch, _SENT)
-    if made.length is not None:  # however short the texts, so many words are drawn for each
-        batch_records = max(1, min(batch_records, piece // made.length))
+    if made.fewest:  # however short the texts, so many words are drawn for each
+        batch_records = max(1, min(batch_records, piece // made.fewest))
     batches = source.batches(batch_records, LETTERS * piece)
     with (
         one_thread(),  # the workers are threads enough

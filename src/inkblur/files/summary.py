@@ -19,7 +19,7 @@ from inkblur.files.formats import listed
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import TypicalLoss, typical_loss
 from inkblur.rng import Rng
-from inkblur.types import counted
+from inkblur.types import EXACT, counted
 
 if TYPE_CHECKING:
     from inkblur.release import Stream
@@ -275,7 +275,7 @@ class Summary(RunSummary):
     def details(self) -> dict[str, Any]:
         """The bound at typical distances, and what became of the words."""
         return {
-            "release": {"kind": self.privatizer.kind.value, "length": self.privatizer.length},
+            "release": {"kind": self.privatizer.kind.value, "length": self._length()},
             "bound_at_typical_distances": {
                 "nearest_neighbor": {
                     "distance": _finite(self.typical.nearest_distance),
@@ -291,6 +291,9 @@ class Summary(RunSummary):
             "vocabulary": self.coverage.to_json(self.privatizer.mechanism.embedding),
             "tokens": self.tokens(),
         }
+
+    def _length(self) -> int | str:
+        return EXACT if self.privatizer.exact else self.privatizer.length or "next size"
 
     def blank(self) -> dict[str, int]:
         """Texts without a letter."""

@@ -54,8 +54,7 @@ class Guarantee:
     epsilon: float  # per unit of distance and word, in (0, inf); inf where nothing is promised
     metric: Metric
     unit: Unit = Unit.WORD
-    size: int | None = None  # N of a bag or vector; None: the release's own number of words
-    without: tuple[str, ...] = ()  # classes left out before words are counted and compared
+    size: int | None = None  # N of a bag or vector; None: as many as a text is released as
     metric_detail: str = ""  # what else defines the metric, e.g. "lambda 0.5"
     space: str = ""  # sha256 of the word vectors that distances are measured on; empty: none are
     euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
@@ -104,11 +103,10 @@ class Guarantee:
         unit: Unit,
         *,
         size: int | None = None,
-        without: tuple[str, ...] = (),
         passed: Iterable[str] = (),
     ) -> Guarantee:
         """The guarantee of a whole document from that of one word."""
-        return replace(self, unit=unit, size=size, without=without).passing(passed)
+        return replace(self, unit=unit, size=size).passing(passed)
 
     def passing(self, shown: Iterable[str]) -> Guarantee:
         """The same promise, naming more that is released as it is."""
@@ -147,13 +145,17 @@ class Guarantee:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Guarantee:
         """The guarantee that :meth:`to_json` wrote."""
+        if body.get("without"):
+            raise ParameterError(
+                "this guarantee leaves words out before it counts them, as an earlier version did: "
+                "make the release again"
+            )
         epsilon, euclidean = body["epsilon"], body["euclidean"]
         return cls(
             epsilon=math.inf if epsilon is None else float(epsilon),
             metric=Metric(body["metric"]),
             unit=Unit(body["unit"]),
             size=body["size"],
-            without=tuple(body.get("without", ())),  # older files have none
             metric_detail=body["metric_detail"],
             space=body["space"],
             euclidean=(float(euclidean[0]), float(euclidean[1])) if euclidean else None,
@@ -194,7 +196,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         raise ParameterError("nothing to compose: at least one release is needed")
     first = guarantees[0]
     for other in guarantees[1:]:
-        for field in ("metric", "metric_detail", "space", "unit", "size", "without"):
+        for field in ("metric", "metric_detail", "space", "unit", "size"):
             if getattr(first, field) != getattr(other, field):
                 raise Incomposable(
                     f"guarantees of different {field.replace('_', ' ')} do not add up: "

@@ -63,17 +63,13 @@ def _in_numbers(promise: Guarantee) -> str:
     if promise.size is not None:
         return f"{said}, and exp({loss}) if they differ in every word"
     return (
-        f"{said}, and exp({loss}) if they have {words:,} words, a typical length, and differ in "
-        "every one"
+        f"{said}, and exp({loss}) if they are released as {words:,} words, a typical size, and "
+        "differ in every one"
     )
 
 
 def _fine_print(promise: Guarantee) -> list[str]:
     lines = []
-    if promise.without:
-        *most, last = promise.without
-        left_out = f"{', '.join(most)} and {last}" if most else last
-        lines.append(f"Words are counted and compared after dropping {left_out}.")
     if promise.space:
         detail = f" ({promise.metric_detail})" if promise.metric_detail else ""
         source = f"the vectors of embedding {promise.space[:12]}"
@@ -113,7 +109,7 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
         elif promise.size:
             inputs = f"{kind} of {counted(promise.size, 'word')} each"
         else:
-            inputs = f"{kind} with the same number of words N"
+            inputs = f"{kind} released as the same number of words N"
         times = f"{count} x epsilon"
     if promise.metric is Metric.DISCRETE:
         whatever = "" if promise.unit is Unit.WORD else ", whatever they say"

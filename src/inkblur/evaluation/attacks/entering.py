@@ -1,7 +1,7 @@
 """Words on either side of a release, by id, as an attacker reads them who knows its settings; and
 how common words are.
 
-What is dropped does not enter, and names, numbers and unknown words enter as the null word: whoever
+What is dropped enters as the null word, and so do names, numbers and unknown words: whoever
 counts them as words expects other outputs than those that come. What comes out are words of the
 table as it spells them, which no tokenizer need read: "u.s.", "co2", "Paris" beside "paris".
 """
@@ -66,7 +66,7 @@ def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:
 
 
 def entering(blur: Privatizer | SyntheticVectors) -> Entering:
-    """Which words of a true text enter this release.
+    """Which words of a true text enter this release, what fills it to the next size among them.
 
     Of a text that is cut to a length all words count: it is its author's all the same. Where words
     are copied they count too, because they come out.
@@ -76,12 +76,12 @@ def entering(blur: Privatizer | SyntheticVectors) -> Entering:
         # Not only as many as the vector has: a long text is its author's all the same.
         vectorizer, even = blur.vectorizer, (np.arange(_GRID) + 0.5) / _GRID
         return lambda text: pick(*vectorizer.composition(text), even)
-    analyst = Analyst(table, blur.policies)
+    read = blur.released if blur.on_grid else Analyst(table, blur.policies).read
     if not WORD_CLASSES & {*blur.policies.kept}:
-        return lambda text: np.array(analyst.read(text).ids, np.int64)
+        return lambda text: np.array(read(text).ids, np.int64)
 
     def entered(text: str) -> Ids:
-        ids, _ = numbered(places(analyst.read(text)), table, {})
+        ids, _ = numbered(places(read(text)), table, {})
         return ids[ids < len(table)]  # of what is copied, words of the table
 
     return entered

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from inkblur.documents.analysis import folded
-from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass
@@ -224,18 +223,17 @@ def true_words(text: str, blur: Privatizer, others: dict[str, int] | None = None
         if fate is None:
             opening |= token.kind is TokenClass.SENTENCE_END
             continue
-        if fate is not Treatment.DROP:
-            if len(kinds) == len(ids):
-                break
-            word, known = token.kind is TokenClass.WORD, 0 <= ids[len(kinds)] < len(table)
-            if token.kind is TokenClass.NUMBER:
-                kinds.append(Kind.NUMBER)
-            elif word and folded(token.text) in STOP_WORDS:
-                kinds.append(Kind.STOP_WORD)
-            elif word and token.text[0].isupper() and not opening:
-                kinds.append(Kind.NAME)
-            else:
-                kinds.append(Kind.WORD if known else Kind.UNKNOWN)
+        if len(kinds) == len(ids):
+            break
+        word, known = token.kind is TokenClass.WORD, 0 <= ids[len(kinds)] < len(table)
+        if token.kind is TokenClass.NUMBER:
+            kinds.append(Kind.NUMBER)
+        elif word and folded(token.text) in STOP_WORDS:
+            kinds.append(Kind.STOP_WORD)
+        elif word and token.text[0].isupper() and not opening:
+            kinds.append(Kind.NAME)
+        else:
+            kinds.append(Kind.WORD if known else Kind.UNKNOWN)
         opening = False
     count = len(kinds)
     return TrueWords(ids[:count], np.array(kinds, np.int64), copied[:count])
@@ -312,7 +310,7 @@ def measure_reading(target: Target) -> Iterator[Measurement]:
     spread = target.plan.confidence, target.plan.seed
     error = reader.channel.error
     how = f"; channel estimated, off by {error:.2f}" if error else ""
-    how += "" if blur.length is None else "; told where a text ends"
+    how += "" if blur.exact else "; told which words are filling"
     how += "; copied words count" if WORD_CLASSES & {*blur.policies.kept} else ""
     stands = unchanged(truth, [out[:, 0] for out in outs])
     for name, said in readers.items():

@@ -32,8 +32,8 @@ _NOTHING_RULED_OUT = 0.99  # certainty from which a bound is called none
 _ADD_UP = "one word of a text; the losses of a text's words add up"
 _UNITS = {
     Unit.WORD.value: ("one word", "any two words"),
-    Unit.SEQUENCE.value: (_ADD_UP, "two texts with the same number of words"),
-    Unit.BAG.value: (_ADD_UP, "two texts with the same number of words, whatever their order"),
+    Unit.SEQUENCE.value: (_ADD_UP, "two texts released as the same number of words"),
+    Unit.BAG.value: (_ADD_UP, "two texts released as the same number of words, in any order"),
     Unit.VECTOR.value: ("one text, as a vector of terms", "any two texts"),
     "text": ("one text", "any two texts, whatever their words and length"),
 }
@@ -245,8 +245,6 @@ class _Run:
         if self.guarantee.size is not None and self.guarantee.unit is not Unit.VECTOR:
             size = counted(self.guarantee.size, self.piece)
             neighbors = f"any two texts, cut or filled to {size}"
-        if self.guarantee.without:
-            neighbors += f"; {', '.join(self.guarantee.without)} were dropped and do not count"
         return StatementSection(
             "What is protected",
             lines=(
