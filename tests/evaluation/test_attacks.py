@@ -235,7 +235,7 @@ class TestLengths:
         without = TokenPolicies.of(keep=["sentence-ends"], drop=["stop-words", "numbers"])
         for policies in (TokenPolicies.of(keep=["sentence-ends"]), without):
             mechanism = Staircase(table, epsilon=0.01, tau=0.3, frequency_power=0.0)
-            blur = Privatizer(mechanism, policies=policies)
+            blur = Privatizer(mechanism, policies=policies, length="exact")
             true = sentence_lengths(piece_reader(table, entering(blur))(text))
             for out in self.released([text] * 30, blur):
                 assert sentence_lengths(piece_reader(table)(out)).tolist() == true.tolist()
@@ -244,7 +244,7 @@ class TestLengths:
         """Who writes the longer texts may release the shorter ones."""
         table = Embedding(["the", *WORDS], np.eye(41), name="toy")
         mechanism = Staircase(table, epsilon=0.01, tau=0.2, frequency_power=0.0)
-        blur = Privatizer(mechanism, policies=TokenPolicies.of(drop=["stop-words"]))
+        blur = Privatizer(mechanism, policies=TokenPolicies.of(drop=["stop-words"]), length="exact")
         sizes = [(60, 10)] * 8 + [(0, 40)] * 8
         texts = [" ".join(["the"] * stop + WORDS[:1] * rest) for stop, rest in sizes]
         authors = np.repeat([0, 1], 8)

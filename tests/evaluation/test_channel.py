@@ -216,24 +216,26 @@ def test_what_enters_is_what_the_release_lets_in() -> None:
     words = Embedding(["the", "cat", "anna"], np.eye(3), name="toy")
     mechanism, text = Staircase(words, epsilon=1.0, tau=0.3), "The cat saw Anna, 12 cats."
     for policies in (TokenPolicies(), TokenPolicies.of(drop=["stop-words"], names="blur")):
-        blur = Privatizer(mechanism, policies=policies)
+        blur = Privatizer(mechanism, policies=policies, length="exact")
         assert entering(blur)(text).tolist() == blur.ids(text).tolist()
     # An author's further words say as much about them as the first ones.
     cut = Privatizer(mechanism, length=2)
-    assert entering(cut)(text).tolist() == Privatizer(mechanism).ids(text).tolist()
+    assert entering(cut)(text).tolist() == Privatizer(mechanism, length="exact").ids(text).tolist()
     # Who is copied comes out, who enters as the null word does not.
     for kept, anna in (
         (TokenPolicies.of(keep=["stop-words"]), NULL_ID),
         (TokenPolicies.of(names="keep"), 2),
     ):
-        blur = Privatizer(mechanism, policies=kept)
+        blur = Privatizer(mechanism, policies=kept, length="exact")
         assert entering(blur)(text).tolist() == [0, 1, NULL_ID, anna, NULL_ID, NULL_ID]
 
 
 def test_around_a_channel_words_are_copied() -> None:
     words = Embedding(["the", "cat", "anna", "sky"], np.eye(4), name="toy")
     mechanism = Exponential(words, epsilon=4.0)
-    blur = Privatizer(mechanism, policies=TokenPolicies.of(keep=["stop-words", "numbers"]))
+    blur = Privatizer(
+        mechanism, policies=TokenPolicies.of(keep=["stop-words", "numbers"]), length="exact"
+    )
     channel = channel_around(blur, seeded_rng(1))
     assert isinstance(channel, CopyingChannel)
     assert channel.copied.tolist() == [True, False, False, False]
