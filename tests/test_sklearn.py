@@ -36,7 +36,9 @@ KEY = bytes(range(7, 39))
 
 
 def texts(epsilon: float = 0.5, **options: Any) -> TextPrivatizer:
-    return TextPrivatizer(privatizer=Privatizer(Laplace(TABLE, epsilon=epsilon)), **options)
+    return TextPrivatizer(
+        privatizer=Privatizer(Laplace(TABLE, epsilon=epsilon), length="exact"), **options
+    )
 
 
 def vectors(**options: Any) -> TextPrivatizer:
@@ -49,7 +51,7 @@ def plain(released: Any) -> Any:
 
 
 def test_it_releases_what_the_privatizer_does() -> None:
-    own = Privatizer(Laplace(TABLE, epsilon=0.5))
+    own = Privatizer(Laplace(TABLE, epsilon=0.5), length="exact")
     blur = TextPrivatizer(privatizer=own, key=KEY)
     records = [Record(str(i), text) for i, text in enumerate(TEXTS)]
     assert blur.fit_transform(TEXTS) == list(

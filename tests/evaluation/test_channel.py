@@ -189,7 +189,7 @@ def test_words_that_do_not_enter_are_not_held_against_an_author() -> None:
     data = make_dataset(texts, authors=names, seed=4, test_share=0.5)
     spec = ReleaseSpec("staircase", 3.0, drop=("stop-words",))
     (found,) = evaluate(data, table, [spec], PLAN).settings
-    assert found.attacks[0].accuracy.mean > 0.6  # chance: .25
+    assert found.attacks[0].accuracy.mean > 0.5  # chance: .25
 
 
 def test_words_of_a_vector_enter_as_the_vectorizer_spells_them() -> None:
