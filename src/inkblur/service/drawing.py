@@ -65,7 +65,7 @@ class Order:
             )
             for place, text in enumerate(texts)
         ]
-        self._fewest = LETTERS * (release.privatizer.length or 0)
+        self._fewest = LETTERS * release.privatizer.fewest
         self._next = 0
 
     @property
