@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import inkblur
-from inkblur import Embedding, Laplace, Privatizer, TokenPolicies
+from inkblur import Embedding, Privatizer, TokenPolicies
 from inkblur.evaluation.attacks.lengths import TextLengths
 from inkblur.evaluation.measures.intervals import clopper_pearson
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.laplace import Laplace
 from inkblur.rng import Rng, keyed_rng, secure_rng
 from inkblur.types import NULL_ID, SIZES, Ids, Record, next_size
 from tests.laws.catalogue import ALL, label, make
@@ -148,7 +150,7 @@ def test_sizes_do_not_name_the_authors_of_pan_2018() -> None:
     assert split.test.authors is not None
     named, different = {}, {}
     for length in ("exact", None):
-        blur = Privatizer(inkblur.Exponential(table, epsilon=1.0), length=length)
+        blur = Privatizer(Exponential(table, epsilon=1.0), length=length)
         attack = TextLengths(table, blur.ids).fit(split.train.texts, split.train.authors)
         shown = [" ".join(["the"] * len(blur.ids(text))) for text in split.test.texts]
         named[length] = int((attack.predict(shown) == split.test.authors).sum())
