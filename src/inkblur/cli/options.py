@@ -128,7 +128,7 @@ _FLAGS = {
 }
 _KINDS = {each.name: str(each.type) for each in fields(ReleaseSpec)}
 _PARAMETERS = {each.name: each for entry in CATALOGUE.values() for each in entry.parameters}
-_AXES = ("length", "morphology", "keep_meaning")  # of which several values make several settings
+_AXES = ("length", "morphology")  # of which several values make several settings
 
 
 def in_flags(message: str) -> str:
