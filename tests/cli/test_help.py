@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -107,28 +106,6 @@ def test_a_dash_is_no_file_of_that_name(
     assert result.exit_code == 2
     assert "give a name, not -" in " ".join(result.output.replace("│", " ").split())
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
-
-
-def test_mechanisms_lists_the_whole_catalogue() -> None:
-    from inkblur.mechanisms import CATALOGUE
-
-    output = CliRunner().invoke(app, ["mechanisms"]).stdout
-    for name in CATALOGUE:
-        assert name in output
-
-
-@pytest.mark.parametrize("built", [True, False])
-def test_the_version_says_what_searches_and_what_draws(
-    built: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.available", lambda: built)
-    scan = SimpleNamespace(describe=lambda: "a native scan")
-    monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.NativeScan", lambda: scan)
-    path = "sse9" if built else None
-    monkeypatch.setattr("inkblur.mechanisms.noise.sphere.compiled_path", lambda dimension: path)
-    output = " ".join(CliRunner().invoke(app, ["--version"]).stdout.split())
-    search, noise = ("a native scan", "C++ (sse9)") if built else ("NumPy (tiled, exact)", "SciPy")
-    assert f"nearest words by {search}; noise by {noise}" in output
 
 
 @pytest.mark.parametrize("path", [[], ["privatize"], ["embeddings", "import"]])

@@ -116,17 +116,6 @@ def test_processes_never_change_the_output(folder: Path, extra: list[str]) -> No
     assert result.stdout == inkblur(folder, *common).stdout
 
 
-@pytest.mark.parametrize("mechanism", ["staircase", "laplace", "mahalanobis", "component-laplace"])
-@pytest.mark.parametrize("release", ["sequence", "bag"])
-def test_mechanisms_and_releases(folder: Path, mechanism: str, release: str) -> None:
-    result = inkblur(
-        folder, "in.csv", "-m", mechanism, "-e", "3", "--set", f"release={release}", "--length", "4"
-    )
-    assert result.exit_code == 0, result.output
-    for row in csv.DictReader(result.stdout.splitlines()):
-        assert len(row["text"].split()) == 4
-
-
 def test_the_angular_mechanism_needs_a_yes(folder: Path) -> None:
     angular = ("in.csv", "-m", "angular-laplace", "-e", "3")
     assert "--set accept_no_guarantee=true" in refused(folder, *angular)
@@ -190,13 +179,6 @@ def test_empty_texts_are_kept_and_counted(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "(2 empty)" in result.stderr
     assert len(result.stdout.splitlines()) == 4
-
-
-def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
-    (folder / "in.txt").write_text("😀😀 שלום नमस्ते e\u0301e\u0301\n!!!\n", encoding="utf-8")
-    result = inkblur(folder, "in.txt", "-e", "2")
-    assert result.exit_code == 0, result.output
-    assert set(result.stdout.split()) <= set(WORDS)
 
 
 @pytest.mark.parametrize(
