@@ -99,7 +99,6 @@ def mechanisms(
     word: Annotated[
         str | None, typer.Option(help="Show what a mechanism makes of this word.")
     ] = None,
-    strength: options.Strength = None,
     epsilon: options.Epsilon = None,
     mechanism: options.Mechanism = None,
     settings: options.Set = None,
@@ -121,7 +120,7 @@ def mechanisms(
             for each in entry.parameters:
                 data.print(f"{entry.name} --set {each.name}=...: {escape(each.help)}")
         return
-    spec = options.release_spec(settings, strength=strength, epsilon=epsilon, mechanism=mechanism)
+    spec = options.release_spec(settings, epsilon=epsilon, mechanism=mechanism)
     _show_word(word, spec)
 
 
