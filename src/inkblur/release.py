@@ -42,7 +42,8 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, counted
 
 LETTERS = 5  # of a word and the space after it: how much text holds so many words
-ROWS = 1000  # of a file that are looked at before anything of it is shown
+ROWS = 1000  # of a file that are looked at before anything of it is shown,
+_LETTERS_HELD = 1 << 23  # or as many as have so many letters
 _FEWEST_ROWS = 20  # by which a column is said to differ nearly everywhere
 _FEWEST_LETTERS = 8  # of a text whose repetition in another column is no accident
 _CARRIED = 200  # texts of the files before that are looked at with the next
@@ -346,7 +347,7 @@ class Stream:
     def begin(self, name: str) -> None:
         """The next batches are of this file: its first rows are looked at as well."""
         self._name = name
-        self._look.rows = 0
+        self._look.rows = self._look.letters = 0
         del self._first[:-_CARRIED]  # small files are judged together
 
 
@@ -410,14 +411,14 @@ class ColumnLook:
     """
 
     def __init__(self) -> None:
-        self.rows = 0
+        self.rows = self.letters = 0
         self._values: defaultdict[str, list[str]] = defaultdict(list)
         self._holding: Counter[str] = Counter()  # values of a column that hold a text of their row
 
     @property
     def done(self) -> bool:
         """Whether enough rows were seen."""
-        return self.rows >= ROWS
+        return self.rows >= ROWS or self.letters >= _LETTERS_HELD
 
     def read(self, batch: Batch) -> None:
         """The next rows of a file; those after its first thousand are passed over."""
@@ -434,6 +435,7 @@ class ColumnLook:
                     len(text) >= _FEWEST_LETTERS and text in letters for text in texts
                 )
         self.rows += len(batch)
+        self.letters += sum(map(len, batch.texts))
 
     @property
     def telling(self) -> dict[str, str]:

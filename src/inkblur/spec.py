@@ -52,7 +52,7 @@ _CHOICES: dict[str, type[Enum]] = {  # fields whose text names a member
 }
 # What draws nothing: which columns mean what, how a file is read, and consents.
 _NOT_DRAWN = (
-    *("columns", "keep_columns", "id_column", "person_column"),
+    *("columns", "keep_columns", "keep_order", "id_column", "person_column"),
     *("no_header", "delimiter", "encoding", "format"),
     *("accept_weak", "skip_public"),
 )
@@ -111,6 +111,7 @@ class ReleaseSpec:
     # Which columns mean what, and how a file is read.
     columns: tuple[str, ...] = ("text",)
     keep_columns: tuple[str, ...] = ()  # copied unchanged; no other is
+    keep_order: bool = False  # of the rows of a file, which else come out in random order
     id_column: str | None = None
     person_column: str | None = None
     no_header: bool = False  # csv, tsv: the first line is a record; columns are named 1, 2, 3
@@ -240,6 +241,13 @@ class ReleaseSpec:
             raise ParameterError(
                 "a whole text is one draw and shows no length: leave out `length=`"
             )
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether the rows of a file come out in random order: where no written id ties them to
+        anything, their order would.
+        """
+        return not (self.keep_order or self.id_column in self.keep_columns)
 
     @property
     def kind(self) -> ReleaseKind:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from inkblur import Embedding, seeded_rng
+from inkblur import Embedding, Rng, seeded_rng
 from inkblur.documents.privatizer import Privatizer
 from inkblur.files import Format, Record, Source, open_sink, open_source
 from inkblur.files.formats import layout_of
@@ -68,13 +68,14 @@ def through(
     *,
     sink_format: Format | None = None,
     max_records: int = 3,
+    order: Rng | None = None,
     **options: Any,
 ) -> list[Record]:
     """Copy a file with every text changed; the records that were read."""
     records: list[Record] = []
     with (
         opened(source_path, **options) as source,
-        open_sink(sink_path, source, format=sink_format) as sink,
+        open_sink(sink_path, source, format=sink_format, order=order) as sink,
     ):
         for batch in named(source, max_records, 1000):
             records += batch.records

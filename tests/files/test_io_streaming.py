@@ -229,3 +229,40 @@ def test_other_ids_leave_everything_else_of_a_record() -> None:
     (changed,) = Batch((record,)).with_ids(["2"]).records
     others = {f.name: getattr(record, f.name) for f in fields(Record)} | {"id": "2"}
     assert {f.name: getattr(changed, f.name) for f in fields(Record)} == others
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "jsonl.zst", "parquet"])
+def test_limits_count_what_a_file_becomes(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"in.{suffix}"
+    (tmp_path / "in.csv").write_text("text\n" + f"{'word ' * 2000}\n" * 100)
+    through(tmp_path / "in.csv", path, max_records=1000)
+    assert path.stat().st_size < 100_000
+    with open_source(path, most_bytes=2_000_000) as source:
+        assert sum(map(len, source.batches(10, 10**6))) == 100
+    with pytest.raises(InputError, match="more than 500,000 bytes when it is unpacked"):  # noqa: SIM117
+        with open_source(path, most_bytes=500_000) as source:
+            list(source.batches(10, 10**6))
+
+
+@measured_on_linux
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_value_that_stands_in_every_row_of_a_tiny_file_takes_little_memory(
+    tmp_path: Path, nested: bool
+) -> None:
+    value = pa.DictionaryArray.from_arrays(pa.array([0] * 500, pa.int32()), ["x" * 1_500_000])
+    columns = {"text": value}
+    if nested:
+        rows = pa.array(range(501), pa.int32())
+        columns = {"text": ["a"] * 500, "list": pa.ListArray.from_arrays(rows, value)}
+    given = tmp_path / "in.parquet"
+    pq.write_table(pa.table(columns), given, compression="zstd", store_schema=False)
+    assert given.stat().st_size < 2000
+    read = textwrap.dedent(MEASURE).replace("sink.write(batch, batch.texts)", "pass")
+    said = subprocess.run(
+        [sys.executable, "-c", read, given, tmp_path / "out.parquet"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert said[0] == "500"
+    assert int(said[1]) < 200

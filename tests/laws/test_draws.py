@@ -268,7 +268,7 @@ _FILES = ("embedding", "pool", "reference")
 
 
 def spec_of(setting: dict[str, Any], place: Path, **own: Any) -> ReleaseSpec:
-    given = {**setting, **own}
+    given = {"keep_order": True, **setting, **own}
     files = {name: str(place / given[name]) for name in _FILES if given.get(name) is not None}
     return ReleaseSpec.of(**{**given, **files})
 
@@ -515,7 +515,7 @@ def test_the_command_draws_what_a_list_draws(place: Path, tmp_path: Path) -> Non
         f"privatize {source} --output {out} --set embedding={place / 'toy.ink'} --key-file "
         f"{place / 'key'} --ledger none --mechanism staircase --epsilon 4 --set tau=0.06 "
         "--set frequency_power=0.5 --set near=vector --drop punctuation --drop sentence-ends "
-        "--set names=null --column text --id id --length exact --set accept_weak=true"
+        "--set names=null --column text --id id --keep-order --length exact --set accept_weak=true"
     )
     told = CliRunner().invoke(app, given.split())
     assert told.exit_code == 0, told.output

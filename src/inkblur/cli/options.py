@@ -118,6 +118,7 @@ _FLAGS = {
     "pool": "--pool",
     "columns": "--column",
     "keep_columns": "--keep-column",
+    "keep_order": "--keep-order",
     "id_column": "--id",
     "person_column": "--person",
     "length": "--length",

@@ -91,6 +91,16 @@ def privatize(
             rich_help_panel=options.MORE,
         ),
     ] = None,
+    keep_order: Annotated[
+        bool,
+        typer.Option(
+            "--keep-order",
+            help="Write the rows in the order of the file (default: in random order, unless the "
+            "column of the ids is copied).",
+            hidden=True,
+            rich_help_panel=options.MORE,
+        ),
+    ] = False,
     person_budget: Annotated[
         float | None,
         typer.Option(
@@ -130,6 +140,7 @@ def privatize(
         "pool": pool,
         "columns": column,
         "keep_columns": keep_column,
+        "keep_order": keep_order or None,
         "id_column": id,
         "person_column": person,
         "length": int(length) if length is not None and length.isdecimal() else length,

@@ -119,7 +119,12 @@ def privatize_folder(
             place.parent.mkdir(parents=True, exist_ok=True)
             with (
                 open_described(file, in_files) as opened,
-                open_sink(place, opened, on_show=release.about_to_show) as sink,
+                open_sink(
+                    place,
+                    opened,
+                    order=release.rng if spec.shuffles else None,
+                    on_show=release.about_to_show,
+                ) as sink,
             ):
                 run(stream, opened, sink, workers=at_a_time)
                 copied += opened.copied

@@ -38,7 +38,9 @@ _OTHERS = {
 class InputFile:
     """A file, or standard input, open to be read once from front to back."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, most_bytes: int | None = None) -> None:
+        """It is refused when more bytes than `most_bytes` were unpacked."""
+        self._most_bytes = most_bytes
         self.name = "standard input" if is_stream(path) else str(path)  # in error messages
         self._packed = packed_as(path)
         self._unpacked = 0  # bytes read so far
@@ -70,6 +72,15 @@ class InputFile:
         """How far into the file reading has come, of `bytes_total`."""
         compressed = self._packed is not None and self.bytes_total is not None
         return self.raw.tell() if compressed else self._unpacked
+
+    def count(self, unpacked: int) -> None:
+        """So many bytes more were read, after unpacking: few may become many."""
+        self._unpacked += unpacked
+        if self._most_bytes is not None and self._unpacked > self._most_bytes:
+            raise InputError(
+                f"{self.name} holds more than {self._most_bytes:,} bytes when it is unpacked; "
+                "split it"
+            )
 
     def seekable(self) -> io.BufferedIOBase:
         """Its bytes, or a pipe's in a file without a name: parquet is read from its end."""
@@ -163,7 +174,7 @@ class InputFile:
                     'file to release, name its encoding, for example `encoding="cp1252"`, latin-1 '
                     "or utf-16"
                 ) from None
-            self._unpacked += len(block)
+            self.count(len(block))
             if text:
                 yield text
 

@@ -67,6 +67,7 @@ class ParquetSource(Source):
                 for column in stretch.columns:
                     sizes += value_sizes(column)
                 for start, stop in cuts(sizes.tolist(), max_chars):
+                    self.file.count(int(sizes[start:stop].sum()))
                     yield self._rows.batch(stretch.slice(start, stop - start), self._done + 1)
                     self._done += stop - start
 

@@ -54,6 +54,7 @@ def privatize_file(
     ledger: Ledger | str | Path | bool = True,
     limits: Limits | None = None,
     caller: str = "",
+    most_bytes: int | None = None,
     on_progress: OnProgress = lambda done, total, words: None,
     on_expectation: Callable[[str], None] = lambda sentence: None,
     **described: Any,
@@ -75,7 +76,9 @@ def privatize_file(
     records have accounts and noise of their own, so that nobody learns from a budget or from equal
     outputs what another has released.
 
-    With a pool, `on_expectation` is called, before anything is drawn, with what to expect.
+    A file that becomes more than `most_bytes` when it is unpacked is refused, as soon as so many
+    were read. With a pool, `on_expectation` is called, before anything is drawn, with what to
+    expect.
 
     Nothing is written but the texts and the columns that `spec.keep_columns` names. Refused, before
     anything is written: a vocabulary, reference or table that is the protected file itself, an
@@ -108,7 +111,7 @@ def privatize_file(
     if report is not None:
         refuse_overwriting("report", report, [source, target, *kept])
         _check_writable(Path(report))
-    with open_described(source, spec) as opened:
+    with open_described(source, spec, most_bytes) as opened:
         prepared = prepare(spec, rng).for_caller(caller)
         made = prepared.privatizer
         if isinstance(made, PoolPrivatizer) and threads is None:
@@ -128,14 +131,15 @@ def privatize_file(
         with prepared.charged_to(ledger, limits, ids=spec.id_column, source=source) as release:
             if limits:
                 waiting = partial(on_progress, 0, opened.bytes_total, 0)
-                _charge_ahead(release, source, on_batch=waiting)
+                _charge_ahead(release, source, waiting, most_bytes)
             if isinstance(made, SyntheticVectors):
                 summary: RunSummary = run_vectors(release, opened, str(target))
             else:
                 began, stream = time.perf_counter(), release.stream()
                 copies = WorkerCopy(release.resolved, *each_search(where, threads))
                 on_progress(0, opened.bytes_total, 0)
-                with open_sink(target, opened, on_show=release.about_to_show) as sink:
+                order = release.rng if spec.shuffles else None
+                with open_sink(target, opened, order=order, on_show=release.about_to_show) as sink:
                     run(
                         stream,
                         opened,
@@ -161,11 +165,13 @@ def privatize_file(
     return summary
 
 
-def _charge_ahead(release: Release, file: str | Path, on_batch: Callable[[], None]) -> None:
+def _charge_ahead(
+    release: Release, file: str | Path, on_batch: Callable[[], None], most_bytes: int | None
+) -> None:
     """Charge a whole file before anything is drawn from it, which costs nothing again then.
     `on_batch` is called now and then, and may raise to give it up.
     """
-    with open_described(file, release.resolved) as source:
+    with open_described(file, release.resolved, most_bytes) as source:
         if source.bytes_total is None:
             raise ParameterError(
                 "a budget is checked before anything is drawn; give a file, not a pipe"

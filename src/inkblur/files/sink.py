@@ -13,8 +13,10 @@ from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.formats import Format, format_of, is_stream, listed
 from inkblur.files.jsonlines import JsonlEncoder
 from inkblur.files.lines import compressor, regular_file
+from inkblur.files.order import Shuffle
 from inkblur.files.plain import TxtEncoder
 from inkblur.files.records import Batch, Encoder, Source
+from inkblur.rng import Rng
 
 
 @contextmanager
@@ -23,6 +25,7 @@ def open_sink(
     source: Source,
     *,
     format: Format | None = None,
+    order: Rng | None = None,
     on_show: Callable[[], None] = lambda: None,
 ) -> Iterator[Sink]:
     """Where the released texts of `source` go: a file, or standard output (`-`).
@@ -41,8 +44,9 @@ def open_sink(
     Otherwise: `OutputError`. Text is always written as UTF-8.
 
     The file appears when the `with` block ends well; after any error, Ctrl-C included, a file that
-    was there before is untouched. `on_show` is called before anybody can see a byte of it
-    (:class:`inkblur.atomic_file.AtomicFile`).
+    was there before is untouched. Rows come out in a random order that `order` decides, or in the
+    order in which they are given where that is None. `on_show` is called before anybody can see a
+    byte of it (:class:`inkblur.atomic_file.AtomicFile`).
 
     >>> import tempfile
     >>> from inkblur.files import Layout, open_source
@@ -76,30 +80,48 @@ def open_sink(
             f"{kind.value} cannot hold the types of the columns {listed(source.unplain)}; "
             "write .parquet"
         )
-    sink = Sink(path, file, _encoder(source, kind))
+    beside = None if is_stream(path) else Path(path).resolve().parent
+    shuffle = None if order is None else Shuffle(order, beside)
+    sink = Sink(path, file, _encoder(source, kind), shuffle)
     with file:
-        yield sink
-        sink.end()
+        try:
+            yield sink
+            sink.end()
+        finally:
+            if shuffle is not None:
+                shuffle.close()
 
 
 class Sink:
     """Records on their way out. Made by `open_sink`."""
 
-    def __init__(self, path: str | Path, file: AtomicFile, encoder: Encoder[Any]) -> None:
+    def __init__(
+        self, path: str | Path, file: AtomicFile, encoder: Encoder[Any], shuffle: Shuffle | None
+    ) -> None:
         self._file, self._encoder, self._compressor = file, encoder, compressor(path)
+        self._shuffle = shuffle
 
     def write(self, batch: Batch, texts: Sequence[str | None]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
         try:
-            self._put(self._encoder.content(self._encoder.encode(batch, batch.released(texts))))
+            rows = self._encoder.encode(batch, batch.released(texts))
         except UnicodeEncodeError:
             raise OutputError(
                 f"cannot write {self._file.name}: a value has a lone surrogate, "
                 "which is not valid Unicode"
             ) from None
+        if self._shuffle is None:
+            self._put(self._encoder.content(rows))
+        else:
+            with self._file.named_errors():
+                self._shuffle.add(batch, rows)
 
     def end(self) -> None:
-        """What stands after the last batch."""
+        """What was held back, and what stands after the last row."""
+        if self._shuffle is not None:
+            with self._file.named_errors():
+                for rows in self._shuffle.sorted():
+                    self._put(self._encoder.content(rows))
         self._put(self._encoder.end())
         if self._compressor is not None:
             self._file.write(self._compressor.flush())

@@ -20,14 +20,18 @@ _USUAL = Layout()
 _DELIMITERS = (",", ";", "\t", "|")
 
 
-def open_described(path: str | Path, spec: ReleaseSpec) -> Source:
+def open_described(path: str | Path, spec: ReleaseSpec, most_bytes: int | None = None) -> Source:
     """Open a file of records as a spec describes it: see :func:`open_source`."""
     format = None if spec.format is None else choose(Format, spec.format, "format")
-    return open_source(path, layout_of(spec), format=format)
+    return open_source(path, layout_of(spec), format=format, most_bytes=most_bytes)
 
 
 def open_source(
-    path: str | Path, layout: Layout = _USUAL, *, format: Format | None = None
+    path: str | Path,
+    layout: Layout = _USUAL,
+    *,
+    format: Format | None = None,
+    most_bytes: int | None = None,
 ) -> Source:
     """Open a file of records, or standard input (`-`), to be read once from front to back.
 
@@ -36,8 +40,9 @@ def open_source(
     with a later line shows when that line is read. Everything wrong is an `InputError` of one line.
 
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
-    of zero records. Empty texts are records like any other. Of the columns beside the texts,
-    batches have those that `layout.keep` names.
+    of zero records. Empty texts are records like any other. A file that becomes more than
+    `most_bytes` when it is unpacked is refused as soon as so many were read. Of the columns beside
+    the texts, batches have those that `layout.keep` names.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -58,7 +63,7 @@ def open_source(
             "`no_header=True` and `delimiter=` are for csv and tsv; "
             f"leave them out for {kind.value}"
         )
-    file = InputFile(path)
+    file = InputFile(path, most_bytes)
     with contextlib.ExitStack() as opened:
         opened.callback(file.close)
         source: Source

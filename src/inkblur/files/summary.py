@@ -50,6 +50,7 @@ class Fate:
     telling: Mapping[str, str] = field(default_factory=dict)  # copied columns, and what they tell
     repeated: int = 0  # texts that had occurred before in the file, blank ones aside
     left_out: int | None = None  # records of a public corpus; None: not asked for
+    shuffled: bool = False  # the rows come out in random order
 
     def lines(self) -> list[str]:
         """For the person who ran it."""
@@ -97,7 +98,7 @@ def stated(
     """The guarantee of what `made` draws from `rng`, with what the release of a whole file adds to
     it. What a kind of file shows besides is `also`: as a rule, which texts are missing.
     """
-    shown = ["the number of texts and their order"]
+    shown = ["the number of texts" if fate.shuffled else "the number of texts and their order"]
     if fate.copied:
         noun = "column" if len(fate.copied) == 1 else "columns"
         shown.append(f"the {noun} {listed(fate.copied)}, copied as is")
@@ -321,6 +322,7 @@ def summarize(
         telling=stream.telling,
         repeated=stream.repeated,
         left_out=stream.left_out if skipped else None,
+        shuffled=release.spec is not None and release.spec.shuffles,
     )
     guarantee = release.guarantee(fate, also)
     if not isinstance(made, SyntheticVectors):

@@ -25,6 +25,7 @@ from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors, Terms
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.formats import is_stream
+from inkblur.files.order import row_numbers
 from inkblur.files.records import Source
 from inkblur.files.summary import RunSummary, stated, summarize
 from inkblur.guarantees import Guarantee, rounded_up
@@ -117,13 +118,18 @@ def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:
     began = time.perf_counter()
     stream = release.stream()
     ids: list[str] = []
+    names: list[str] = []
     rows: list[Terms] = []
     for checked in stream.check_all(source.batches(_RECORDS, _CHARACTERS)):
         drawn = stream.draw(checked)
         rows += drawn.texts(stream.charge(drawn))
+        names += [record.id for record in checked.batch.records]
         first = len(ids)
         numbers = map(str, range(first, first + len(checked.batch)))
         ids += [record.id for record in checked.batch.records] if written else numbers
+    if release.spec is not None and release.spec.shuffles:  # numbers that are written say nothing
+        marks = row_numbers(release.rng.child("order of rows"), names)
+        rows = [rows[place] for place in sorted(range(len(rows)), key=marks.__getitem__)]
     summary = summarize(stream, written, source.not_copied, [], time.perf_counter() - began)
     write_vectors(
         output,
