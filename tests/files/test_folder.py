@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +139,7 @@ def test_a_run_that_failed_in_its_first_file_leaves_no_folders(
     out, rng = tmp_path / "out", keyed_rng(read_key(key))
     source = data / "year=*" / "*.parquet"
 
-    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Any:
+    def interrupted(target: Path, source: Source, **how: Any) -> Any:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as once:
@@ -196,10 +195,10 @@ def test_a_budget_holds_over_all_files_before_anything_is_drawn(
 def test_an_interrupted_command_says_what_is_finished(
     data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Any:
+    def interrupted(target: Path, source: Source, **how: Any) -> Any:
         if target.name == "part-00003.parquet":
             raise KeyboardInterrupt
-        return open_sink(target, source, on_show=on_show)
+        return open_sink(target, source, **how)
 
     monkeypatch.setattr("inkblur.files.folder.open_sink", interrupted)
     options = ["--mechanism", "staircase", "--epsilon", "8", "--keep-column", "id"]

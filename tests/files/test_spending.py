@@ -19,7 +19,6 @@ from inkblur import (
     Embedding,
     Limits,
     ParameterError,
-    PrivacyError,
     Privatizer,
     ReleaseSpec,
     privatize_file,
@@ -30,8 +29,8 @@ from inkblur.errors import OutputError
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.records import Batch
 from inkblur.ledger import Charged, ReleaseAccount, Spent, micros, open_ledger
-from inkblur.release import COUNTED, Stream
-from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
+from inkblur.release import Stream
+from inkblur.rng import Rng, keyed_rng, secure_rng
 
 WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
 EPSILON = 2.0
@@ -119,25 +118,6 @@ def test_an_entry_says_what_was_released_and_how_but_not_the_key(folder: Path) -
     assert (entry["records"], entry["words"]) == (3, 8)
     for secret in (KEY, KEY.hex().encode(), b"bread and poor soup"):
         assert secret not in held
-
-
-def test_the_statement_cites_the_ledger_or_says_that_nobody_counts(folder: Path) -> None:
-    def statement(**more: object) -> str:
-        privatize_file(
-            folder / "in.csv",
-            folder / "out.csv",
-            spec(folder),
-            report=folder / "report.json",
-            **more,  # type: ignore[arg-type]
-        )
-        result = CliRunner().invoke(app, ["statement", str(folder / "report.json")])
-        assert result.exit_code == 0, result.output
-        return " ".join(result.output.split())
-
-    release(folder)
-    release(folder)
-    assert "a record has been released up to 3 times" in statement(ledger=folder / "ledger.db")
-    assert "not counted" in statement(ledger=False)
 
 
 def test_a_home_that_cannot_be_written_stops_the_run(
@@ -241,12 +221,6 @@ def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
         assert ledger.spent("ada") == Spent()
 
 
-def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
-    with pytest.raises(BudgetExceeded, match=r"record 2.*person"):
-        release(folder, limits=Limits(person_budget=6 * a_word(folder)))
-    release(folder, limits=Limits(person_budget=7 * a_word(folder) + 0.001))
-
-
 def test_a_crash_before_the_file_appears_gives_back_what_was_reserved(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,71 +254,6 @@ def test_a_file_that_cannot_be_finished_gives_back_what_was_reserved(
         assert [entry["state"] for entry in ledger.history()] == ["void"]
 
 
-def test_noise_on_vectors_costs_what_the_farthest_words_would(folder: Path) -> None:
-    from inkblur import load_embedding
-
-    table = load_embedding(folder / "six.ink")
-    vectors = table.vectors.astype(np.float64)
-    true = max(float(np.linalg.norm(a - b)) for a in vectors for b in vectors)
-    laplace = spec(folder, "laplace")
-    a_draw = laplace.privatizer(table).largest_loss
-    assert EPSILON * true <= a_draw <= 2 * EPSILON * true * 1.001
-    with pytest.raises(BudgetExceeded):
-        release(folder, spec=laplace, limits=Limits(budget=5 * a_draw - 0.01))
-    release(folder, spec=laplace, limits=Limits(budget=5 * a_draw + 0.01))
-    release(folder)  # the same currency
-    with open_ledger(folder / "ledger.db") as ledger:
-        draws = micros(a_draw, 2) + micros(a_draw, 5)
-        assert ledger.spent("ada").amount == draws + micros(a_word(folder), 2) + micros(
-            a_word(folder), 5
-        )
-
-
-def test_the_account_is_one_whatever_drew(folder: Path) -> None:
-    """These texts were released before, and what they lost then is in the same sum."""
-    release(folder, spec=spec(folder, "laplace"))
-    for times, chosen in enumerate((spec(folder), spec(folder, drop=("stop-words",))), 2):
-        summary = privatize_file(
-            folder / "in.csv", folder / "out.csv", chosen, ledger=folder / "ledger.db"
-        )
-        [account] = [line for line in summary.guarantee.reveals if line.startswith(COUNTED)]
-        assert f"released {times} times" in account
-
-
-@pytest.mark.parametrize("how", [{"keep": ("stop-words",)}, {"seed": 3}], ids=["kept", "seeded"])
-def test_what_has_no_bound_is_entered_and_leaves_no_budget(
-    folder: Path, how: dict[str, Any]
-) -> None:
-    """It left no entry, so that the next release called itself the first; what was copied was
-    charged as if copying were free.
-    """
-    rng = seeded_rng(how.pop("seed")) if "seed" in how else None
-    with pytest.raises(PrivacyError, match="no finite loss"):
-        release(folder, rng, spec=spec(folder, **how), limits=Limits(budget=1e6))
-    release(folder, rng, spec=spec(folder, **how))
-    with open_ledger(folder / "ledger.db") as ledger:
-        (entry,) = ledger.history()
-        assert entry["unbounded"]
-        assert entry["records"] == 3
-        assert ledger.spent("ada").unbounded
-    summary = privatize_file(
-        folder / "in.csv", folder / "out.csv", spec(folder), ledger=folder / "ledger.db"
-    )
-    [account] = [line for line in summary.guarantee.reveals if line.startswith(COUNTED)]
-    assert "released 2 times" in account
-    assert "no bound holds" in account
-    with pytest.raises(BudgetExceeded, match="no finite loss"):
-        release(folder, limits=Limits(budget=1e6))
-
-
-def test_columns_of_a_row_add_up(folder: Path) -> None:
-    (folder / "in.csv").write_text("id,who,text,title\n1,ada,good soup,bad bread\n")
-    both = spec(folder, columns=("text", "title"))
-    with pytest.raises(BudgetExceeded):
-        release(folder, spec=both, limits=Limits(budget=3 * a_word(folder)))
-    release(folder, spec=both, limits=Limits(budget=4 * a_word(folder) + 0.001))
-
-
 def test_a_second_draw_of_an_equal_text_is_no_replay_whatever_stands_beside_it(
     folder: Path,
 ) -> None:
@@ -370,25 +279,6 @@ def test_tf_vectors_are_charged_for_their_length(folder: Path) -> None:
     privatize_file(folder / "in.csv", folder / "out.npz", vectors, ledger=folder / "ledger.db")
     with open_ledger(folder / "ledger.db") as ledger:
         assert [row[7] for row in ledger.export()][1:] == ["7", "7", "7"]
-
-
-def test_from_the_terminal(folder: Path) -> None:
-    def run(*more: str) -> tuple[int, str]:
-        arguments = ["privatize", str(folder / "in.csv"), "-o", str(folder / "out.csv")]
-        arguments += ["-m", "exponential", "-e", "2", "--set", f"embedding={folder / 'six.ink'}"]
-        arguments += ["--id", "id", "--person", "who"]
-        result = CliRunner().invoke(app, [*arguments, *more])
-        return result.exit_code, result.output
-
-    ledger = ("--ledger", str(folder / "ledger.db"))
-    code, output = run(*ledger, "--report", str(folder / "report.json"))
-    assert code == 0
-    assert "first recorded release of these texts" in " ".join(output.split())
-    assert json.loads((folder / "report.json").read_text())["ledger"]["replayed"] == 0
-    code, output = run(*ledger, "--budget", "3")
-    assert code == 1
-    assert "would exceed" in output
-    assert "Traceback" not in output
 
 
 def test_a_run_that_is_stopped_finishes_the_charge_under_way_before_its_release_is_void(
