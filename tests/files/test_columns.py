@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.files import Layout, open_sink, open_source
+from inkblur.files import open_sink
 from tests.files.passing import opened, read, through
 
 ROWS = [{"id": str(i), "title": f"t{i}", "body": f"b{i}", "mark": str(i % 2)} for i in range(5)]
@@ -50,24 +50,6 @@ def test_every_named_column_is_replaced_and_no_other(table: Path, columns: tuple
         {name: value.upper() if name in columns else value for name, value in row.items()}
         for row in ROWS
     ]
-
-
-def test_columns_that_nobody_named_are_not_written(table: Path) -> None:
-    out = table.with_name(f"out{table.suffix}")
-    layout = Layout(("body", "title"), id_column="id")
-    with open_source(table, layout) as source, open_sink(out, source) as sink:
-        [batch] = source.batches(9, 1000)
-        sink.write(batch, [text.upper() for text in batch.texts])
-    assert written(out) == [{"title": f"T{i}", "body": f"B{i}"} for i in range(5)]
-    assert "mark" not in out.read_bytes().decode("latin-1")
-    assert batch.records[0].id == "0"  # it still names the record
-
-
-def test_what_is_copied_is_known(table: Path) -> None:
-    with opened(table, column="body", keep_columns=["mark", "title"]) as source:
-        list(source.batches(2, 100))
-        assert source.copied == ("title", "mark")
-        assert source.not_copied == ("id",)
 
 
 def test_a_misspelled_column_is_an_error(table: Path) -> None:

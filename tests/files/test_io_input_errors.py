@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from inkblur.errors import InkblurError, InputError, ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.files import Format, open_source
-from tests.files.passing import opened, read, standard_input, through
+from tests.files.passing import opened, standard_input, through
 
 
 def complaint(path: Path, **options: Any) -> str:
@@ -39,13 +39,6 @@ def test_missing_file_folder_and_permission(tmp_path: Path) -> None:
     for name in ("folder.csv", "folder"):
         (tmp_path / name).mkdir()
         assert complaint(tmp_path / name).endswith("is a folder; give a file in it")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_forbidden_file(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("text\n")
-    (tmp_path / "a.csv").chmod(0)
-    assert "permission denied" in complaint(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("options", [{}, {"id_column": "nr"}, {"keep_columns": ["x"]}])
@@ -300,9 +293,3 @@ def test_batches_are_read_once_and_have_a_size(tmp_path: Path) -> None:
         assert len(list(source.batches(1, 1))) == 1
         with pytest.raises(ParameterError, match="only once"):
             source.batches(1, 1)
-
-
-def test_every_error_here_is_one_of_ours() -> None:
-    assert issubclass(InputError, InkblurError)
-    with pytest.raises(InkblurError):
-        read("no-such-file.csv")
