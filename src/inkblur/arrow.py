@@ -27,12 +27,11 @@ from inkblur.blas import one_thread
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.formats import layout_of
-from inkblur.files.run import each_search, no_collection, search_with
+from inkblur.files.run import no_collection, search_beside_others
 from inkblur.files.summary import Fate, stated, warning_lines
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
-from inkblur.mechanisms.nearest.engine import Device
 from inkblur.release import (
     ROWS,
     Checked,
@@ -413,7 +412,7 @@ def _prepared(spec: str) -> Release:
     with _preparing:
         if (spec, process) not in _held:
             release = prepare(ReleaseSpec.from_json(json.loads(spec)))
-            search_with(release.privatizer, *each_search(Device.AUTO, None))
+            search_beside_others(release.privatizer)
             if release.privatizer.bound:
                 raise ParameterError(
                     "engines run tasks again, and on another machine a sentence transformer may "

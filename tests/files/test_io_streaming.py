@@ -9,6 +9,7 @@ import textwrap
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -250,7 +251,7 @@ def test_a_value_that_stands_in_every_row_of_a_tiny_file_takes_little_memory(
     tmp_path: Path, nested: bool
 ) -> None:
     value = pa.DictionaryArray.from_arrays(pa.array([0] * 500, pa.int32()), ["x" * 1_500_000])
-    columns = {"text": value}
+    columns: dict[str, Any] = {"text": value}
     if nested:
         rows = pa.array(range(501), pa.int32())
         columns = {"text": ["a"] * 500, "list": pa.ListArray.from_arrays(rows, value)}

@@ -58,14 +58,6 @@ def copied(folder: Path) -> str:
         ("in.csv", lambda f: {}, {"report": "small.ink"}, OutputError, "report would overwrite"),
         ("in.csv", lambda f: {}, {"report": "no/r.json"}, OutputError, "its folder exists"),
         ("in.csv", lambda f: {}, {"workers": 0}, ParameterError, "workers must be"),
-        ("in.csv", lambda f: {}, {"device": "abacus"}, ParameterError, "unknown device"),
-        (
-            "in.csv",
-            lambda f: {"mechanism": "exponential"},
-            {"threads": 1},
-            ParameterError,
-            "leave out `device=` and `threads=`",
-        ),
     ],
 )
 def test_what_would_harm_is_refused_and_writes_nothing(

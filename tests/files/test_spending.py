@@ -262,7 +262,7 @@ def test_a_second_draw_of_an_equal_text_is_no_replay_whatever_stands_beside_it(
     """
     text = " ".join(WORDS)
     file, rng = folder / "in.csv", keyed_rng(KEY)
-    chosen = spec(folder, columns=("a", "b"), id_column=None, keep_columns=())
+    chosen = spec(folder, columns=("a", "b"), id_column=None, keep_columns=(), keep_order=True)
     file.write_text(f"who,a,b\nada,good soup,{text}\n")
     before = release(folder, rng, spec=chosen).read_text().splitlines()[1]
     file.write_text(f"who,a,b\nbob,bad,{text}\nada,good soup,{text}\n")

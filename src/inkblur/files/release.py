@@ -19,20 +19,19 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import format_of, is_stream
 from inkblur.files.records import Batch
-from inkblur.files.run import WorkerCopy, each_search, run, search_with
+from inkblur.files.run import run
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_described
 from inkblur.files.summary import RunSummary, summarize
 from inkblur.files.vectors import run_vectors, vector_format
 from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.nearest.engine import Device
-from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
 from inkblur.pools.mechanism import OWN_SOURCE
 from inkblur.release import Limits, Release, described_spec, prepare
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import ReleaseKind, choose, whole
+from inkblur.types import ReleaseKind, whole
 
 OnProgress = Callable[[int, int | None, int], None]  # bytes read, bytes in all, words drawn
 READ = (4096, 1 << 20)  # records and characters that are read at a time to charge them
@@ -48,8 +47,6 @@ def privatize_file(
     report: str | Path | None = None,
     workers: int | None = None,
     processes: bool = False,
-    device: Device | str = Device.AUTO,
-    threads: int | None = None,
     untouched: Sequence[str | Path] = (),
     ledger: Ledger | str | Path | bool = True,
     limits: Limits | None = None,
@@ -66,9 +63,8 @@ def privatize_file(
 
     `rng` draws the noise: a fresh secret key if it is left out. `report` is a JSON file about the
     run, for the data owner alone; its "spec" is enough to run the same release again. `workers`
-    batches are in flight at a time, on threads or with `processes` on processes; neither they nor
-    `device` and `threads`, where and how the nearest words are searched, change the output.
-    Neither output nor report may overwrite the `untouched` files, such as the key's.
+    batches are in flight at a time, on threads or with `processes` on processes; they do not change
+    the output. Neither output nor report may overwrite the `untouched` files, such as the key's.
 
     Every release is entered in a `ledger`: a path, a `postgresql://` URL, True for the user's own,
     False for none. `limits` are the budgets it must keep to; what would exceed them is refused
@@ -99,8 +95,6 @@ def privatize_file(
     # Noise is drawn on a thread for each batch; beyond 8 they wait for each other.
     usual = processors() if processes else min(max(2, processors()), 8)
     in_flight = usual if workers is None else whole(workers, "workers")
-    where = choose(Device, device, "device")
-    searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
     if spec.kind is ReleaseKind.TF:
         vector_format(target)
@@ -114,18 +108,10 @@ def privatize_file(
     with open_described(source, spec, most_bytes) as opened:
         prepared = prepare(spec, rng).for_caller(caller)
         made = prepared.privatizer
-        if isinstance(made, PoolPrivatizer) and threads is None:
-            search_with(made, where, None)
-        elif searching and not isinstance(made.mechanism, Perturbation):
-            raise ParameterError(
-                f"{made.mechanism.name} has no search to speed up: leave out `device=` and "
-                "`threads=`"
-            )
-        elif searching and not processes:
-            search_with(made, where, threads)
         if isinstance(made, SyntheticVectors) and (processes or workers is not None):
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
         if isinstance(made, PoolPrivatizer):
+            made.mechanism.search_on(Device.AUTO)
             refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
         with prepared.charged_to(ledger, limits, ids=spec.id_column, source=source) as release:
@@ -136,7 +122,6 @@ def privatize_file(
                 summary: RunSummary = run_vectors(release, opened, str(target))
             else:
                 began, stream = time.perf_counter(), release.stream()
-                copies = WorkerCopy(release.resolved, *each_search(where, threads))
                 on_progress(0, opened.bytes_total, 0)
                 order = release.rng if spec.shuffles else None
                 with open_sink(target, opened, order=order, on_show=release.about_to_show) as sink:
@@ -145,7 +130,7 @@ def privatize_file(
                         opened,
                         sink,
                         workers=in_flight,
-                        copies=copies if processes else None,
+                        processes=processes,
                         on_batch=lambda words, documents: on_progress(
                             opened.bytes_read(), opened.bytes_total, words
                         ),

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -54,20 +53,20 @@ def run(
     sink: Sink,
     *,
     workers: int = 2,
-    copies: WorkerCopy | None = None,
+    processes: bool = False,
     batch_records: int = _RECORDS,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
 ) -> None:
     """Release every record of `source` into `sink`.
 
-    Workers are threads; given `copies`, each is a process with a privatizer of its own. The result
+    Workers are threads, or `processes` with a privatizer each. The result
     depends neither on workers nor on how records fall into batches (but for the last bits that
     `MahalanobisNoise` speaks of). Matrix products keep to one thread in the whole process
     meanwhile.
     """
     stream.begin(source.name)
     made = stream.release.privatizer
-    piece = made.mechanism.batch if copies is None else max(made.mechanism.batch, _SENT)
+    piece = max(made.mechanism.batch, _SENT if processes else 0)
     if made.fewest:  # however short the texts, so many words are drawn for each
         batch_records = max(1, min(batch_records, piece // made.fewest))
     batches = source.batches(batch_records, LETTERS * piece)
@@ -75,7 +74,7 @@ def run(
         one_thread(),  # the workers are threads enough
         no_collection(),
         # Whoever stops the run closes the ledger next: nothing may be charged or drawn any more.
-        closing(_drawn(stream.check_all(batches), stream.release, workers, copies)) as drawn,
+        closing(_drawn(stream.check_all(batches), stream.release, workers, processes)) as drawn,
         closing(_charged(drawn, stream)) as results,
     ):
         words = documents = 0
@@ -133,14 +132,14 @@ def _groups(results: Iterator[Drawn]) -> Iterator[list[Drawn]]:
 
 
 def _drawn(
-    checked: Iterator[Checked], release: Release, workers: int, copies: WorkerCopy | None
+    checked: Iterator[Checked], release: Release, workers: int, processes: bool
 ) -> Generator[Drawn]:
     """What comes out for each batch, drawn on threads or processes, which end with this."""
     made, rng = release.privatizer, release.rng
     pool, draw = (
-        (ThreadPoolExecutor(workers), partial(draw_records, made, rng=rng))
-        if copies is None
-        else worker_pool(copies, rng, workers)
+        worker_pool(release.resolved, rng, workers)
+        if processes
+        else (ThreadPoolExecutor(workers), partial(draw_records, made, rng=rng))
     )
 
     def submit(part: Checked) -> Future[BatchRelease]:
@@ -169,53 +168,35 @@ def _in_order(
         yield done, future.result()
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerCopy:
-    """What a process needs to make the same privatizer: the spec, and how to search.
-
-    The spec is resolved, so its epsilon is a number and a table with another fingerprint is
-    refused: the process draws from the same streams, under the same guarantee.
+def search_beside_others(made: Privatizer | PoolPrivatizer) -> None:
+    """Where each of many processes searches the nearest words, or texts of a pool: on the GPU if
+    there is one, else on one thread.
     """
-
-    spec: ReleaseSpec
-    device: Device
-    threads: int | None = None
-
-    def privatizer(self) -> Privatizer | PoolPrivatizer:
-        """The privatizer, made in the process that calls."""
-        made: Privatizer | PoolPrivatizer = self.spec.privatizer()
-        search_with(made, self.device, self.threads)
-        return made
-
-
-def search_with(made: Privatizer | PoolPrivatizer, device: Device, threads: int | None) -> None:
-    """Where this process searches the nearest words, or texts of a pool."""
+    gpu = on_gpu(Device.AUTO, None)
+    device = Device.CUDA if gpu else Device.CPU
     if isinstance(made.mechanism, Perturbation):
-        made.mechanism.search_on(device, threads=threads)
+        made.mechanism.search_on(device, threads=None if gpu else 1)
     elif isinstance(made, PoolPrivatizer):
         made.mechanism.search_on(device)
 
 
-def each_search(device: Device, threads: int | None) -> tuple[Device, int | None]:
-    """Where each of many processes searches: the GPU if there is one, else on one thread."""
-    if on_gpu(device, threads):
-        return Device.CUDA, threads
-    return Device.CPU, 1 if threads is None else threads
+def worker_pool(spec: ReleaseSpec, rng: Rng, size: int) -> tuple[Executor, DrawRecords]:
+    """So many processes, and what to ask of them; each makes a privatizer of its own.
+
+    The spec is resolved, so its epsilon is a number and a table with another fingerprint is
+    refused: each draws from the same streams, under the same guarantee.
+    """
+    return process_pool(size, _begin, spec, rng.copies()), _draw_here
 
 
-def worker_pool(copy: WorkerCopy, rng: Rng, size: int) -> tuple[Executor, DrawRecords]:
-    """So many processes, and what to ask of them; each makes a privatizer of its own."""
-    return process_pool(size, _begin, copy, rng.copies()), _release
-
-
-_copy: WorkerCopy
+_spec: ReleaseSpec
 _rng: Rng
 
 
-def _begin(copy: WorkerCopy, rng: Callable[[], Rng]) -> None:
+def _begin(spec: ReleaseSpec, rng: Callable[[], Rng]) -> None:
     """In each process, first: keep what the first batch needs."""
-    global _copy, _rng
-    _copy, _rng = copy, rng()
+    global _spec, _rng
+    _spec, _rng = spec, rng()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever gives out the batches
     # There are as many processes as processors: BLAS and OpenMP on one thread each, torch's too,
     # which is loaded later if at all.
@@ -223,11 +204,13 @@ def _begin(copy: WorkerCopy, rng: Callable[[], Rng]) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
 
 
-def _release(records: Sequence[Record]) -> BatchRelease:
+def _draw_here(records: Sequence[Record]) -> BatchRelease:
     return draw_records(_privatizer(), records, _rng)
 
 
 @cache
 def _privatizer() -> AnyTextPrivatizer:
     """Made with the first batch, so that an error reaches the caller like any other."""
-    return _copy.privatizer()
+    made: Privatizer | PoolPrivatizer = _spec.privatizer()
+    search_beside_others(made)
+    return made
