@@ -622,7 +622,8 @@ def test_a_record_has_one_account_whatever_door_it_takes(
     for file in house.out.iterdir():
         file.unlink()
     spent = house.charged()
-    assert list(second(house, Ask(budget=most)).columns["text"]) == list(told.columns["text"])
+    again = second(house, Ask(budget=most))
+    assert sorted(again.columns["text"]) == sorted(told.columns["text"])  # files are in no order
     with pytest.raises(InkblurError):
         second(house, Ask(budget=most, law={**WORD_LAW, "epsilon": 1.5}))
     assert house.charged() == spent

@@ -74,6 +74,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "wordnet": True,
         "columns": ("body",),
         "keep_columns": ("user",),
+        "keep_order": True,
         "no_header": True,
         "skip_public": True,
         "encoding": "latin-1",

@@ -55,7 +55,8 @@ def one_machine(table: pa.Table, spec: ReleaseSpec, key_file: Path, folder: Path
     """What `privatize_file` writes for the same rows."""
     source, target = folder / "one-machine.parquet", folder / "one-machine-out.parquet"
     pq.write_table(table, source)
-    privatize_file(source, target, spec, rng=keyed_rng(read_key(key_file)), ledger=False)
+    rng, in_order = keyed_rng(read_key(key_file)), spec.varied(keep_order=True)
+    privatize_file(source, target, in_order, rng=rng, ledger=False)
     return pq.read_table(target)
 
 

@@ -152,7 +152,7 @@ def test_of_a_file_only_what_was_named(
     (tmp_path / "kept").mkdir()
     kept = door(tmp_path / "kept", suffix, ["stars"])
     assert [list(row) for row in kept] == [["text", "stars"]] * 3
-    assert [row["stars"] for row in kept] == ["a", "b", "c"]
+    assert sorted(row["stars"] for row in kept) == ["a", "b", "c"]
 
 
 def by_arrow(folder: Path, rows: pa.RecordBatch, keep: list[str]) -> pa.RecordBatch:
@@ -236,7 +236,7 @@ def test_of_nested_json_and_of_keys_that_come_late_only_what_was_named(tmp_path:
     lines = [json.dumps(row) + "\n" for row in [first] * 3000 + [late]]
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(lines))
-    asked = inkblur.ReleaseSpec("staircase", 8.0, keep_columns=("stars",))
+    asked = inkblur.ReleaseSpec("staircase", 8.0, keep_columns=("stars",), keep_order=True)
     summary = inkblur.privatize_file(source, out, asked, ledger=False)
     rows = rows_of(out)
     assert [list(row) for row in rows] == [["text", "stars"]] * 3001
