@@ -422,7 +422,8 @@ def test_csv_without_header_and_with_another_delimiter(folder: Path) -> None:
         *("-o", "out.csv", "--keep-column", "1"),
     )
     assert done.exit_code == 0, done.output
-    assert [line[:2] for line in (folder / "out.csv").read_text().splitlines()] == ["1;", "2;"]
+    written = (folder / "out.csv").read_text().splitlines()
+    assert sorted(line[:2] for line in written) == ["1;", "2;"]
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
