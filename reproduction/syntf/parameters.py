@@ -145,7 +145,7 @@ def _row(
 ) -> list[Reading]:
     where: Where = {
         "s": float(setting.parameters["bigram"] or 0),
-        "epsilon": setting.epsilon,
+        "epsilon": setting.epsilon or 0.0,
         "shape": shape,
     }
     left = partial(utility_left, before=before, classifier=STRONGEST)

@@ -175,7 +175,7 @@ def next_size(words: int) -> int:
     >>> [next_size(words) for words in (0, 8, 9, 100)]
     [8, 8, 10, 117]
     """
-    return SIZES[bisect_left(SIZES, words)]
+    return int(SIZES[bisect_left(SIZES, words)])
 
 
 def counted(count: int, one: str, more: str = "") -> str:
