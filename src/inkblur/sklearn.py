@@ -61,9 +61,9 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
     >>> own = inkblur.Privatizer(inkblur.make_mechanism("laplace", table, epsilon=0.3))
     >>> TextPrivatizer(privatizer=own, seed=1).fit_transform(["A dog."])
-    ['cat cat']
+    ['dog cat dog cat cat dog cat dog']
     >>> len(TextPrivatizer("medium").fit_transform(["A dog was angry."])[0].split())
-    4
+    8
     """
 
     def __init__(

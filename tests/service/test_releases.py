@@ -31,12 +31,12 @@ def test_texts_come_back_with_what_is_promised(client: TestClient) -> None:
     answer = client.post("/v1/release", json={"texts": ["The doctor was angry.", None], **MEDIUM})
     assert answer.status_code == 200
     told = answer.json()
-    assert len(told["texts"][0].split()) == 4
+    assert len(told["texts"][0].split()) == 8  # four, filled
     assert told["texts"][1] is None
     assert told["counts"] == {"texts": 2, "words": 4, "replayed": 0}
     assert "exp(N x epsilon)" in told["guarantee"]["sentence"]
     assert told["guarantee"]["epsilon"] == EPSILON["medium"]
-    assert told["largest_loss"] == 4 * EPSILON["medium"]
+    assert told["largest_loss"] == 8 * EPSILON["medium"]
     assert any("under one key" in line for line in told["guarantee"]["lines"])
 
 
@@ -64,8 +64,8 @@ def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> N
     told = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM}).json()
     newest = client.get("/v1/ledger").json()["releases"][0]
     assert (newest["release"], newest["state"]) == (told["release"], "confirmed")
-    assert (newest["records"], newest["words"]) == (1, 2)
-    assert client.get("/v1/ledger").json()["largest_loss"]["record"] >= 2 * EPSILON["medium"]
+    assert (newest["records"], newest["words"]) == (1, 8)
+    assert client.get("/v1/ledger").json()["largest_loss"]["record"] >= 8 * EPSILON["medium"]
 
 
 def test_few_bytes_do_not_stand_for_many_draws(client: TestClient) -> None:
@@ -231,7 +231,7 @@ def test_what_is_not_there(client: TestClient, method: str, path: str, status: i
 
 
 def test_over_budget_nothing_is_released_and_what_is_left_is_said(make_client: MakeClient) -> None:
-    client = make_client(limits=Limits(budget=2.5 * EPSILON["medium"]))  # words
+    client = make_client(limits=Limits(budget=8.5 * EPSILON["medium"]))  # words
     fits = {"texts": ["one two"], "ids": ["a"], **MEDIUM}
     assert client.post("/v1/release", json=fits).status_code == 200
     both = {"texts": ["three", "two three"], "ids": ["b", "a"], **MEDIUM}
@@ -246,7 +246,7 @@ def test_over_budget_nothing_is_released_and_what_is_left_is_said(make_client: M
 
 def test_a_record_budget_asks_for_the_ids_that_a_request_can_give(make_client: MakeClient) -> None:
     """It named `id_column`, which a JSON request does not know."""
-    client = make_client(limits=Limits(budget=2.5 * EPSILON["medium"]))
+    client = make_client(limits=Limits(budget=8.5 * EPSILON["medium"]))
     answer = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM})
     assert answer.status_code == 422
     told = answer.json()["error"]["message"]
@@ -255,11 +255,11 @@ def test_a_record_budget_asks_for_the_ids_that_a_request_can_give(make_client: M
 
 
 def test_a_budget_for_people(make_client: MakeClient) -> None:
-    client = make_client(limits=Limits(person_budget=2.5 * EPSILON["medium"]))  # words
+    client = make_client(limits=Limits(person_budget=8.5 * EPSILON["medium"]))  # words
     sent = {"texts": ["one two"], "ids": ["a"], "people": ["ada"], **MEDIUM}
     assert client.post("/v1/release", json=sent).status_code == 200
     assert client.post("/v1/ledger/spent", json={"person": "ada"}).json() == {
-        "spent": 2 * EPSILON["medium"],
+        "spent": 8 * EPSILON["medium"],
         "unbounded": False,
         "left": 0.5 * EPSILON["medium"],
     }

@@ -88,7 +88,7 @@ def privatize_file(
     >>> spec = inkblur.ReleaseSpec("mahalanobis", 35.0)
     >>> summary = inkblur.privatize_file(posts, blurred, spec)
     >>> summary.documents, len(blurred.read_text().split())
-    (1, 4)
+    (1, 8)
     >>> folder.cleanup()
     """
     spec = described_spec(spec, strength, described)
