@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import inkblur
 import inkblur.evaluation
 
@@ -28,3 +30,13 @@ def test_every_page_is_in_the_navigation() -> None:
     site = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
         assert str(page.relative_to(DOCS)) in site
+
+
+@pytest.mark.parametrize("page", ["architecture", "commands", "staircase"])
+def test_the_python_of_the_pages_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INKBLUR_LEDGER", str(tmp_path / "ledger.db"))
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```python\n(import inkblur\n.*?)^```", text, re.MULTILINE | re.DOTALL)
+    exec(block, {})

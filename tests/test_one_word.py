@@ -10,11 +10,14 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from typer.testing import CliRunner
 
 import inkblur
+from inkblur.cli.app import app
 
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
 SOURCE = Path(inkblur.__file__).parent
+EXAMPLES = Path(__file__).parents[1] / "examples"
 STEPS = [
     (m[2], m[1]) for m in re.finditer(r"^\| \d+ \| `([\w.]+)` \| `([\w/]+\.py)` \|", PAGE, re.M)
 ]
@@ -72,6 +75,28 @@ def test_at_most_fifteen_functions_in_ten_files() -> None:
 def test_every_file_that_the_run_enters_is_on_the_page(calls: list[Call]) -> None:
     entered = {file for file, _ in calls}
     assert len(entered) > 20
+    assert {file for file in entered if f"`{file}`" not in PAGE} == set()
+
+
+def test_every_file_that_the_command_enters_is_on_the_page(tmp_path: Path) -> None:
+    """From the first option to the last line that is printed, modules being loaded aside."""
+    entered: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        file, named = Path(frame.f_code.co_filename), not frame.f_code.co_name.startswith("<")
+        if event == "call" and named and file.is_relative_to(SOURCE):
+            entered.add(str(file.relative_to(SOURCE)))
+
+    asked = ["privatize", str(EXAMPLES / "reviews.csv"), "-o", str(tmp_path / "out.csv")]
+    asked += ["--strength", "medium", "--keep-column", "stars", "--ledger", str(tmp_path / "l.db")]
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        assert CliRunner().invoke(app, asked).exit_code == 0
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    assert len(entered) > 40
     assert {file for file in entered if f"`{file}`" not in PAGE} == set()
 
 

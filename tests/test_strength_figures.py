@@ -125,7 +125,7 @@ def test_every_epsilon_said_of_a_strength_is_the_one_that_is_stored() -> None:
             if float(said["epsilon"]) != stored:
                 wrong.append(f"{place(page, text, said.start())}: {said[0]!r}, stored: {stored:g}")
     assert not wrong, "\n".join(wrong)
-    assert seen > 10  # the patterns still find something
+    assert seen > 5  # the patterns still find something
 
 
 def test_the_session_in_the_readme_ends_with_the_risks_that_are_stored() -> None:
