@@ -184,6 +184,18 @@ def test_no_author_is_named_anywhere() -> None:
             assert part[:4] not in body
 
 
+def test_a_name_is_masked_before_a_long_example_is_cut() -> None:
+    """Cut first, the beginning of a name would be left, which no longer reads as one."""
+    texts, names, labels = corpus()
+    long = [f"{'wave ' * 119}{name} {text}" for text, name in zip(texts, names, strict=True)]
+    data = make_dataset(long, authors=names, labels=labels, seed=5)
+    plan = replace(QUICK, attacks=(), models=())
+    examples = evaluate(data, table(), [ReleaseSpec("laplace", 5.0)], plan).examples
+    assert examples
+    for example in examples:
+        assert example.before.removeprefix("wave " * 119).startswith("[name")
+
+
 def test_a_tf_release_is_scored_by_its_vectors_and_attacked_by_its_words() -> None:
     settings = [
         ReleaseSpec("exponential", 90.0, release="tf", length=40),

@@ -126,6 +126,12 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, r
     assert names(folder / "outputs") == []
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_device(folder: Path) -> None:
+    with pytest.raises(OutputError, match="cannot write /dev/full: no space left"):
+        through(folder / "in.txt", "/dev/full", sink_format=Format.TXT)
+
+
 def test_a_device_is_written_to_and_never_replaced(folder: Path) -> None:
     through(folder / "in.txt", os.devnull, sink_format=Format.CSV)
     assert not stat.S_ISREG(Path(os.devnull).stat().st_mode)
@@ -166,6 +172,13 @@ def test_unwritable_places(folder: Path) -> None:
         through(folder / "in.txt", folder / "outputs", sink_format=Format.TXT)
     with pytest.raises(OutputError, match=r"cannot tell the format of .*`format=`"):
         through(folder / "in.txt", folder / "outputs" / "out.doc")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_forbidden_folder(folder: Path) -> None:
+    (folder / "outputs").chmod(0o500)
+    with pytest.raises(OutputError, match="permission denied"):
+        through(folder / "in.txt", folder / "outputs" / "out.txt")
 
 
 def test_the_input_is_never_the_output(folder: Path) -> None:

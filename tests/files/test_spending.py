@@ -19,6 +19,7 @@ from inkblur import (
     Embedding,
     Limits,
     ParameterError,
+    PrivacyError,
     Privatizer,
     ReleaseSpec,
     privatize_file,
@@ -30,7 +31,7 @@ from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.records import Batch
 from inkblur.ledger import Charged, ReleaseAccount, Spent, micros, open_ledger
 from inkblur.release import Stream
-from inkblur.rng import Rng, keyed_rng, secure_rng
+from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 
 WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
 EPSILON = 2.0
@@ -183,6 +184,47 @@ def test_a_records_budget_needs_an_id_that_outlives_an_edited_letter(folder: Pat
     (folder / "in.csv").write_text("who,text\nada,good soups\n")
     with pytest.raises(BudgetExceeded):
         release(folder, spec=unnamed, limits=enough)
+
+
+def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
+    with pytest.raises(BudgetExceeded, match=r"record 2.*person"):
+        release(folder, limits=Limits(person_budget=6 * a_word(folder)))
+    release(folder, limits=Limits(person_budget=7 * a_word(folder) + 0.001))
+
+
+@pytest.mark.parametrize("how", [{"keep": ("stop-words",)}, {"seed": 3}], ids=["kept", "seeded"])
+def test_what_has_no_bound_is_entered_and_leaves_no_budget(
+    folder: Path, how: dict[str, Any]
+) -> None:
+    rng = seeded_rng(how.pop("seed")) if "seed" in how else None
+    chosen = spec(folder, **how)
+    with pytest.raises(PrivacyError, match="no finite loss"):
+        release(folder, rng, spec=chosen, limits=Limits(budget=1e6))
+    release(folder, rng, spec=chosen)
+    with open_ledger(folder / "ledger.db") as ledger:
+        (entry,) = ledger.history()
+        assert entry["unbounded"]
+        assert ledger.spent("ada").unbounded
+    with pytest.raises(BudgetExceeded, match="no finite loss"):
+        release(folder, limits=Limits(budget=1e6))
+
+
+def test_the_statement_cites_the_ledger_or_says_that_nobody_counts(folder: Path) -> None:
+    report = folder / "report.json"
+
+    def statement() -> str:
+        told = CliRunner().invoke(app, ["statement", str(report)])
+        assert told.exit_code == 0, told.output
+        return " ".join(told.output.split())
+
+    for _ in range(3):
+        report.unlink(missing_ok=True)
+        release(folder, report=report)
+    assert "a record has been released up to 3 times" in statement()
+    privatize_file(
+        folder / "in.csv", folder / "out.csv", spec(folder), report=report, ledger=False
+    )
+    assert "not counted" in statement()
 
 
 def test_a_replay_confirms_what_a_killed_run_left_reserved(

@@ -14,6 +14,7 @@ from inkblur.mechanisms.exact_choice import (
     BLOCK,
     block_sums,
     blocks_in,
+    digits,
     locate,
     positions,
     rounding,
@@ -80,6 +81,17 @@ def test_every_words_interval_is_its_probability(kind: str, epsilon: float) -> N
             context.prec = 60
             ratio = Decimal(got.numerator) / Decimal(got.denominator) / wanted
             assert abs(float(ratio - 1)) <= allowed
+
+
+def test_the_promised_rounding_is_small() -> None:
+    assert rounding(50.0, 40_000) < 4e-10
+    assert rounding(300.0, 1_000_000) < 2e-8
+
+
+@pytest.mark.parametrize("kappa", [0.5, 23.75, 50.0, 300.0])
+@pytest.mark.parametrize("words", [2, 40_000, 400_000])
+def test_digits_cover_the_smallest_probability(kappa: float, words: int) -> None:
+    assert 52 * digits(kappa, words) >= kappa / np.log(2) + np.log2(words) + 40
 
 
 def test_positions_use_every_digit() -> None:
