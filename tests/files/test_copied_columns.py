@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +96,34 @@ def test_several_columns_are_all_in_the_guarantee(tmp_path: Path, toy: Embedding
     assert "add up" in line
     assert not any("copied" in line for line in summary.guarantee.passed)
     assert summary.documents == 2
+
+
+NANOSECONDS = """
+import sys
+class Missing:
+    def find_spec(self, name, *more):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+import inkblur, pyarrow as pa, pyarrow.parquet as pq
+kinds = {"when": pa.timestamp("ns", "Europe/Berlin"), "took": pa.duration("ns"), "at": pa.time64("ns")}
+columns = {name: pa.array([1_001, None], kind) for name, kind in kinds.items()}
+columns["all"] = pa.array([[1_001], None], pa.list_(pa.timestamp("ns")))
+table = pa.table({"text": ["good soup", "bad bread"], **columns})
+pq.write_table(table, "in.parquet")
+spec = inkblur.ReleaseSpec("staircase", 8.0, keep_columns=tuple(columns), keep_order=True)
+inkblur.privatize_file("in.parquet", "out.parquet", spec, ledger=False)
+assert pq.read_table("out.parquet").drop(["text"]).equals(table.drop(["text"]))
+"""
+
+
+def test_nanoseconds_are_copied_where_pandas_is_not_installed(tmp_path: Path) -> None:
+    """Python's own times hold microseconds: Arrow makes values of them with pandas, or not."""
+    done = subprocess.run(
+        [sys.executable, "-c", NANOSECONDS],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

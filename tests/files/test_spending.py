@@ -221,9 +221,7 @@ def test_the_statement_cites_the_ledger_or_says_that_nobody_counts(folder: Path)
         report.unlink(missing_ok=True)
         release(folder, report=report)
     assert "a record has been released up to 3 times" in statement()
-    privatize_file(
-        folder / "in.csv", folder / "out.csv", spec(folder), report=report, ledger=False
-    )
+    privatize_file(folder / "in.csv", folder / "out.csv", spec(folder), report=report, ledger=False)
     assert "not counted" in statement()
 
 
