@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +33,11 @@ def shown(page: str) -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    commands = shown(page.read_text(encoding="utf-8"))
+    with socket.socket() as free:  # the usual port may be another server's
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    text = page.read_text(encoding="utf-8").replace("127.0.0.1:8642", f"127.0.0.1:{port}")
+    commands = shown(text.replace("$ inkblur serve ", f"$ inkblur serve --port {port} "))
     assert commands
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     tools = tmp_path / "bin"
@@ -44,9 +51,20 @@ def test_commands_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> Non
         "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path))),
         "XDG_DATA_HOME": str(tmp_path / "data"),  # the ledger
     }
-    for command, output in commands:
-        done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert all(line in done.stdout for line in output), f"{command}\n{done.stdout}"
+    try:
+        for command, output in commands:
+            done = subprocess.run(
+                ["bash", "-c", command],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env=environment,
+            )
+            assert done.returncode == 0, f"{command}\n{done.stderr}"
+            assert all(line in done.stdout for line in output), f"{command}\n{done.stdout}"
+    except AssertionError:
+        started = tmp_path / "serve.pid"
+        if started.exists():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(started.read_text()), signal.SIGTERM)
+        raise
