@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inkblur
-from inkblur.guarantees.printed_bounds import exp_up, rounded_up
+from inkblur.guarantees.wording import exp_up, rounded_up
 from inkblur.mechanisms.strengths import measured_strengths
 
 _MEASURED = measured_strengths("staircase", inkblur.load_embedding())

@@ -21,7 +21,6 @@ EDGES = {
     "rng": "",
     "atomic_file": "",
     "guarantees": "",
-    "processes": "",
     "cache": "atomic_file",
     "protocols": "guarantees",
     "embeddings": "atomic_file cache documents",  # adaptation reads texts as releases do
@@ -32,8 +31,7 @@ EDGES = {
     "ledger": "",
     # The release reads batches as files make them, and files are released: they know each other.
     "release": "documents embeddings files guarantees ledger mechanisms spec",
-    "files": "atomic_file documents embeddings guarantees ledger mechanisms pools processes release "
-    "spec",
+    "files": "atomic_file documents embeddings guarantees ledger mechanisms pools release spec",
     "own": "documents embeddings guarantees mechanisms release",
     "series": "documents files guarantees ledger own release spec",
     "sklearn": "documents files guarantees own release spec",

@@ -30,8 +30,7 @@ from inkblur.documents.base import AnyPrivatizer, BatchRelease
 from inkblur.documents.fingerprints import among
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import BudgetExceeded, InputError, ParameterError, PrivacyError
-from inkblur.files.occurrences import Occurrences
-from inkblur.files.records import Batch, cuts
+from inkblur.files.records import Batch, Occurrences, cuts
 from inkblur.files.summary import Fate, stated, warning_lines
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger

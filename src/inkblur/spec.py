@@ -436,7 +436,7 @@ class ReleaseSpec:
     def _synthetic_vectors(self, table: Embedding) -> SyntheticVectors:
         from inkblur.documents.tf_vector import SyntheticVectors
         from inkblur.documents.vectorizer import Vectorizer
-        from inkblur.files.source import texts_of_file
+        from inkblur.files.doors import texts_of_file
         from inkblur.mechanisms.base import DiscreteMechanism
 
         vectorizer = Vectorizer(

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from inkblur.files import run as running
+from inkblur.files.doors import Sink
 from inkblur.files.records import Source
-from inkblur.files.sink import Sink
 from inkblur.files.summary import RunSummary, summarize
 from inkblur.release import Columns, Release
 from inkblur.rng import Rng

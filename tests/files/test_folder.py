@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from inkblur.arrow import one_batch, release
 from inkblur.cli.app import app
 from inkblur.errors import BudgetExceeded, InputError, OutputError, ParameterError
+from inkblur.files.doors import open_sink
 from inkblur.files.folder import privatize_folder
 from inkblur.files.formats import is_folder
 from inkblur.files.records import Source
-from inkblur.files.sink import open_sink
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.release import Limits
 from inkblur.rng import keyed_rng, read_key, secure_rng, write_key

@@ -17,13 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import inkblur.files.lines
+import inkblur.files.formats
 import inkblur.files.parquet
 from inkblur.errors import InputError
 from inkblur.files import open_source
-from inkblur.files.lines import InputFile
-from inkblur.files.occurrences import Occurrences, digest
-from inkblur.files.records import Batch
+from inkblur.files.formats import InputFile
+from inkblur.files.records import Batch, Occurrences, digest
 from inkblur.types import Record
 from tests.files.passing import named, read, through
 
@@ -171,7 +170,7 @@ def test_one_line_of_many_mb_passes(tmp_path: Path, size: int) -> None:
 def test_a_line_above_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    monkeypatch.setattr(inkblur.files.lines, "MAX_LINE", 1 << 21)
+    monkeypatch.setattr(inkblur.files.formats, "MAX_LINE", 1 << 21)
     path = tmp_path / f"in.{suffix}"
     path.write_text("text\n" * (suffix == "csv") + "x" * (5 << 20) + "\n")
     number = 2 if suffix == "csv" else 1

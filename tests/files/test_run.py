@@ -16,8 +16,8 @@ from inkblur.documents.base import Reading
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, PrivateCalibration
 from inkblur.files import open_sink, open_source, parquet
+from inkblur.files.doors import Sink
 from inkblur.files.formats import Layout
-from inkblur.files.sink import Sink
 from inkblur.files.summary import Summary
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.laplace import Laplace

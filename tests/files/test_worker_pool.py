@@ -100,9 +100,11 @@ def test_a_process_that_is_gone_ends_the_run(store: Path, monkeypatch: pytest.Mo
 def test_processes_end_with_the_one_they_work_for(tmp_path: Path) -> None:
     script = (
         "import os, time\n"
-        "from inkblur.processes import process_pool\n"
+        "from inkblur import ReleaseSpec\n"
+        "from inkblur.files.run import worker_pool\n"
+        "from inkblur.rng import keyed_rng\n"
         "if __name__ == '__main__':\n"
-        "    pool = process_pool(2)\n"
+        "    pool, _ = worker_pool(ReleaseSpec(epsilon=8.0), keyed_rng(bytes(range(32))), 2)\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    time.sleep(600)\n"
     )

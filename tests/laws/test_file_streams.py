@@ -13,7 +13,7 @@ from inkblur.embeddings.adaptation import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivateCalibration
 from inkblur.files import open_sink, open_source
-from inkblur.files.occurrences import Occurrences, digest
+from inkblur.files.records import Occurrences, digest
 from inkblur.files.summary import Summary
 from inkblur.files.vectors import run_vectors
 from inkblur.mechanisms.laplace import Laplace

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inkblur.ledger import Ledger, open_ledger
-from inkblur.ledger.secret import VARIABLE
+from inkblur.ledger.store import VARIABLE
 from tests.ledger.stores import postgres, postgres_programs
 
 

@@ -14,8 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inkblur.ledger.secret import VARIABLE, secret_beside, secret_from_environment
-from inkblur.ledger.store import PostgresStore, SqliteStore
+from inkblur.ledger.store import (
+    VARIABLE,
+    PostgresStore,
+    SqliteStore,
+    secret_beside,
+    secret_from_environment,
+)
 
 
 def postgres_programs() -> Path | None:

@@ -11,14 +11,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
-
-from inkblur.processes import process_pool  # noqa: E402  loads NumPy, whose threads are set above
 
 Job = tuple[Any, ...]
 Subcommand = Callable[[argparse.Namespace], None]
@@ -38,7 +37,10 @@ def measure(
     done = {tuple(line["job"]) for line in lines(path)}
     missing = [job for job in jobs if job not in done]
     print(f"{len(missing)} jobs, {workers} workers", flush=True)
-    with process_pool(workers) as pool, Path(path).open("a", encoding="utf-8") as out:
+    with (
+        ProcessPoolExecutor(workers, get_context("spawn")) as pool,
+        Path(path).open("a", encoding="utf-8") as out,
+    ):
         running = {pool.submit(_timed, measured, job): job for job in missing}
         for future in as_completed(running):
             try:

@@ -12,7 +12,7 @@ import ray
 from ray.data import ActorPoolStrategy, Dataset
 
 from inkblur.arrow import OVER, ReleasePlan, one_batch, plan_release
-from inkblur.files.occurrences import Occurrences
+from inkblur.files.records import Occurrences
 from inkblur.release import ROWS, Limits
 from inkblur.spec import ReleaseSpec
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from inkblur.files.doors import Sink, open_sink, open_source
 from inkblur.files.formats import Format, Layout
 from inkblur.files.records import Batch, Source
-from inkblur.files.sink import Sink, open_sink
-from inkblur.files.source import open_source
 from inkblur.types import Record
 
 __all__ = ["Batch", "Format", "Layout", "Record", "Sink", "Source", "open_sink", "open_source"]

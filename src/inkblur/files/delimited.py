@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.formats import Format, Layout, listed
-from inkblur.files.lines import MAX_LINE, InputFile
+from inkblur.files.formats import MAX_LINE, Format, InputFile, Layout, listed
 from inkblur.files.records import Batch, LineEncoder, LineSource, Row, Source
 from inkblur.types import counted
 

@@ -18,11 +18,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.files.doors import column_names, open_described, open_sink
 from inkblur.files.formats import Format, bare_name, format_of, listed
 from inkblur.files.release import READ, refuse_own_source, refuse_private_ingredients
 from inkblur.files.run import run
-from inkblur.files.sink import open_sink
-from inkblur.files.source import column_names, open_described
 from inkblur.files.summary import RunSummary, summarize
 from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer

@@ -11,8 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.formats import Format, Layout, listed
-from inkblur.files.lines import InputFile
+from inkblur.files.formats import Format, InputFile, Layout, listed
 from inkblur.files.records import Batch, LineEncoder, LineSource, Row
 
 _MOST_VALUES = 1_000_000  # in one object: they take fifty times the memory of a letter

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 
 from inkblur.errors import InputError, OutputError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain, used, value_sizes
-from inkblur.files.formats import Format, Layout
-from inkblur.files.lines import Drain, InputFile
+from inkblur.files.formats import Drain, Format, InputFile, Layout
 from inkblur.files.records import Batch, Source, cuts
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]

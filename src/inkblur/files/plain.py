@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.formats import Format, Layout, listed
-from inkblur.files.lines import InputFile
+from inkblur.files.formats import Format, InputFile, Layout, listed
 from inkblur.files.records import Batch, LineEncoder, LineSource, Row, Source
 
 

@@ -23,10 +23,9 @@ from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.word_shares import FunctionWords, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, PrivateCalibration, WeakSetting
-from inkblur.files.occurrences import Occurrences
-from inkblur.files.records import Source
+from inkblur.files.doors import open_described
+from inkblur.files.records import Occurrences, Source
 from inkblur.files.release import refuse_private_ingredients
-from inkblur.files.source import open_described
 from inkblur.files.summary import draws_a_text, not_copied_line
 from inkblur.guarantees import Guarantee
 from inkblur.pools.mechanism import PoolPrivatizer

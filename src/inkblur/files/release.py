@@ -17,11 +17,10 @@ from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.blas import processors
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
+from inkblur.files.doors import open_described, open_sink
 from inkblur.files.formats import format_of, is_stream
 from inkblur.files.records import Batch
 from inkblur.files.run import run
-from inkblur.files.sink import open_sink
-from inkblur.files.source import open_described
 from inkblur.files.summary import RunSummary, summarize
 from inkblur.files.vectors import run_vectors, vector_format
 from inkblur.ledger import Ledger, ledger_files

@@ -10,12 +10,16 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from functools import cache, partial
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -23,12 +27,12 @@ from threadpoolctl import threadpool_limits
 from inkblur.blas import one_thread
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
+from inkblur.errors import InkblurError
+from inkblur.files.doors import Sink
 from inkblur.files.records import Source
-from inkblur.files.sink import Sink
 from inkblur.mechanisms.nearest.engine import Device, on_gpu
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools.mechanism import PoolPrivatizer
-from inkblur.processes import explain_broken_pool, process_pool
 from inkblur.release import LETTERS, Checked, Drawn, Release, Stream, draw_records
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
@@ -38,7 +42,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 DrawRecords = Callable[[Sequence[Record]], BatchRelease]
 _RECORDS = 4096  # at most, in one batch
-_FEWER = "use fewer `workers=`, or leave out `processes=`"
 # Records that are charged at a time, if they come within _SECONDS: a charge waits for the disk, and
 # nothing else is left to do during the last one.
 _TOGETHER = 4096
@@ -146,9 +149,13 @@ def _drawn(
         return pool.submit(draw, part.batch.records)
 
     try:
-        with explain_broken_pool(_FEWER):
-            for part, result in _in_order(checked, submit, workers):
-                yield Drawn(part, result)
+        for part, result in _in_order(checked, submit, workers):
+            yield Drawn(part, result)
+    except BrokenProcessPool:
+        raise InkblurError(
+            "a process ended before its work was done: most likely memory ran out, or it was "
+            "stopped; use fewer `workers=`, or leave out `processes=`"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -186,7 +193,9 @@ def worker_pool(spec: ReleaseSpec, rng: Rng, size: int) -> tuple[Executor, DrawR
     The spec is resolved, so its epsilon is a number and a table with another fingerprint is
     refused: each draws from the same streams, under the same guarantee.
     """
-    return process_pool(size, _begin, spec, rng.copies()), _draw_here
+    spawn = get_context("spawn")  # a fork of a process with threads may hang
+    made = ProcessPoolExecutor(size, spawn, _begin, (spec, rng.copies()))
+    return made, _draw_here
 
 
 _spec: ReleaseSpec
@@ -196,12 +205,21 @@ _rng: Rng
 def _begin(spec: ReleaseSpec, rng: Callable[[], Rng]) -> None:
     """In each process, first: keep what the first batch needs."""
     global _spec, _rng
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _spec, _rng = spec, rng()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever gives out the batches
     # There are as many processes as processors: BLAS and OpenMP on one thread each, torch's too,
     # which is loaded later if at all.
     threadpool_limits(1)
     os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait forever for more work."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _draw_here(records: Sequence[Record]) -> BatchRelease:

@@ -24,8 +24,8 @@ import numpy as np
 from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors, Terms
 from inkblur.errors import OutputError, ParameterError
+from inkblur.files.doors import row_numbers
 from inkblur.files.formats import is_stream
-from inkblur.files.order import row_numbers
 from inkblur.files.records import Source
 from inkblur.files.summary import RunSummary, stated, summarize
 from inkblur.guarantees import Guarantee, rounded_up

@@ -11,7 +11,7 @@ from inkblur.guarantees.guarantee import (
     Guarantee,
     compose,
 )
-from inkblur.guarantees.printed_bounds import exp_up, factor, rounded_down, rounded_up
+from inkblur.guarantees.wording import exp_up, factor, rounded_down, rounded_up
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)

@@ -41,8 +41,7 @@ from inkblur.ledger.events import (
     owned,
     shown,
 )
-from inkblur.ledger.secret import framed
-from inkblur.ledger.store import Store
+from inkblur.ledger.store import Store, framed
 
 if TYPE_CHECKING:
     from inkblur.ledger.ledger import Ledger

@@ -27,8 +27,16 @@ from inkblur.ledger.balances import (
     wrong_balances,
 )
 from inkblur.ledger.events import Budget, ChargeRow, Spent, owned
-from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
-from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store
+from inkblur.ledger.store import (
+    CHARGE,
+    VARIABLE,
+    PostgresStore,
+    Secret,
+    SqliteStore,
+    Store,
+    secret_beside,
+    secret_from_environment,
+)
 from inkblur.types import counted, positive
 
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is

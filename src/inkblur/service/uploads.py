@@ -28,9 +28,9 @@ from starlette.types import Receive, Scope, Send
 
 from inkblur.atomic_file import PRIVATE, lock_file, write_atomically
 from inkblur.errors import InkblurError, InputError, OutputError
+from inkblur.files.doors import column_names, likely_delimiter
 from inkblur.files.preview import beginning, preview_file
 from inkblur.files.release import privatize_file
-from inkblur.files.source import column_names, likely_delimiter
 from inkblur.service.problems import FAULT, Problem, in_fields, log_place
 from inkblur.service.settings import Asked, Name, Settings
 from inkblur.service.tokens import Caller, caller_of

@@ -30,10 +30,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
-from inkblur.mechanisms.staircase.choice import choose_tau
-from inkblur.mechanisms.staircase.nearness import Grid, Nearness
-from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets
-from inkblur.mechanisms.staircase.stored import read_sets, write_sets
+from inkblur.mechanisms.staircase.nearness import Grid, Nearness, choose_tau
+from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets, read_sets, write_sets
 from inkblur.mechanisms.staircase.units import (
     MOST_EPSILON,
     Draw,
