@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import inkblur
-from inkblur.files import order
+from inkblur.files import doors
 from tests.files.passing import through
 
 ROWS = [str(number) for number in range(200)]
@@ -80,7 +80,7 @@ def test_many_rows_are_sorted_in_files_that_go_with_the_run(
 ) -> None:
     outputs = []
     for most in (1 << 20, 7):
-        monkeypatch.setattr(order, "_ROWS", most)
+        monkeypatch.setattr(doors, "_ROWS", most)
         out = source.with_name(f"out.{suffix}")
         through(source, out, max_records=5, order=inkblur.seeded_rng(1))
         outputs.append(out.read_bytes() if suffix != "parquet" else pq.read_table(out).to_pylist())

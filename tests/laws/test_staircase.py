@@ -386,8 +386,8 @@ def test_memory_does_not_grow_with_the_vocabulary_squared(monkeypatch: pytest.Mo
     held.clear()
     home = "inkblur.mechanisms.staircase"
     monkeypatch.setattr(f"{home}.sets._PRODUCTS", 3000)
-    monkeypatch.setattr(f"{home}.choice._COSINES", 3000)
-    monkeypatch.setattr(f"{home}.choice._profiles", {})
+    monkeypatch.setattr(f"{home}.nearness._COSINES", 3000)
+    monkeypatch.setattr(f"{home}.nearness._profiles", {})
     made = [Staircase(embedding, epsilon=e, cache=None) for e in (3.0, 9.0)]
     assert [each._sets.as_bits for each in made] == [True, False]
     assert [all_weights(each) for each in made] == expected
@@ -503,7 +503,7 @@ def test_stored_sets_serve_again_and_damaged_ones_do_not(
 def test_a_forged_file_with_a_good_digest_cannot_break_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from inkblur.mechanisms.staircase import stored
+    from inkblur.mechanisms.staircase import sets
 
     monkeypatch.setattr("inkblur.mechanisms.staircase.mechanism._SMALL", 10)
     embedding = table(8, 60, "zipf")
@@ -512,13 +512,13 @@ def test_a_forged_file_with_a_good_digest_cannot_break_the_proof(
     expected = all_weights(mechanism)
     (file,) = tmp_path.glob("*.sets")
     key = json.loads(file.read_bytes().split(b"\n", 1)[0])["key"]
-    body = stored.read_sets(tmp_path, key)
+    body = sets.read_sets(tmp_path, key)
     assert body is not None
     good = mechanism._sets.of_bytes(body)
     assert good is not None
     forged = good.entries.copy()
     forged[1] = forged[0]
-    stored.write_sets(tmp_path, key, Part(good.lengths, good.last, forged).arrays())
+    sets.write_sets(tmp_path, key, Part(good.lengths, good.last, forged).arrays())
     again = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
     assert all_weights(again) == expected
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from inkblur import Embedding
 from inkblur.mechanisms.staircase import Staircase
-from inkblur.mechanisms.staircase import stored as stored_sets
+from inkblur.mechanisms.staircase import sets as stored_sets
 from inkblur.mechanisms.staircase.sets import read_sets, write_sets
 
 ARRAYS: list[NDArray[Any]] = [np.arange(5, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)]
