@@ -85,7 +85,7 @@ def rows() -> Iterator[tuple[Path, str, str]]:
                 cells = [share_cell(cell) for cell in found["risks"]["original"].values()]
                 yield evaluation, start, f"{start}{' | '.join(cells)} |"
     for risk, name in RISKS.items():
-        for words in ("15", "50", "100", "500"):
+        for words in ("15", "16", "48", "50", "94", "100", "445", "500"):  # sizes, once measured
             found = [STORED["staircase"][s.value]["risks"][risk] for s in Strength]
             if words in found[0]:
                 start = f"| {name} | {words} | "

@@ -8,12 +8,12 @@ found among 100, and that the author of five linked texts, or of one, is identif
 `store` writes them beside the strengths, where `privatize`, `preview`, `statement` and the server
 read them; what was not measured keeps what is there. All texts are C50's.
 
-- original: 100 texts, two an author, no two of which begin alike. The attacker holds all of them,
-  knows the channel, and sees the first so many words of one release.
+- original: 100 texts, two an author, no two of which begin alike, each of a size of the grid, so
+  that none of its words is filling. The attacker holds all of them and knows the channel.
 - authors: 50 known and 20 attacked texts of each of 50 authors. Attacked texts are cut so that half
-  of them have so many words or more and their lengths vary as they did before. The strongest of
-  `likelihood`, `likelihood-texts` and `likelihood-lengths` counts; of five texts that are known to
-  be by one hand, the sums of their scores.
+  of them have so many words or more and their lengths vary as they did before, and then filled.
+  The strongest of `likelihood`, `likelihood-texts` and `likelihood-lengths` counts; of five texts
+  that are known to be by one hand, the sums of their scores.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from inkblur.evaluation.attacks.singling_out import single_out_by_channel
 from inkblur.evaluation.measures.intervals import share_over_texts
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.rng import Rng
-from inkblur.types import Array, Ids
+from inkblur.types import NULL_ID, Array, Ids, next_size
 from reproduction.corpora import reuters_c50
 
 SEED = 20_261_117
-WORDS = (10, 15, 25, 50, 100, 250, 500)  # of originals
-AUTHOR_WORDS = (50, 100, 250, 500)  # half of the texts have 523 words or more
+WORDS = (10, 16, 25, 48, 94, 228, 445)  # of originals: sizes of the grid, so nothing is filled
+AUTHOR_WORDS = (48, 94, 228, 445)  # half of the texts have 523 words or more
 MECHANISMS = ["staircase", *COMPARED]
 CANDIDATES, BLOCK = 100, 20  # released texts whose chances are held at a time
 ATTACKED, LINKED = 20, 5  # texts of each author
@@ -111,14 +111,11 @@ def authors(blur: Privatizer, rng: Rng) -> dict[str, dict[int, Cell]]:
     assert known.authors is not None
     assert attacked.authors is not None
     table = blur.mechanism.embedding
-    truth = [blur.ids(text) for text in attacked.texts]
+    read = Privatizer(blur.mechanism, length="exact").ids
+    truth = [read(text) for text in attacked.texts]
     median = float(np.median([len(ids) for ids in truth]))
-    outs = [[table.words[i] for i in ids] for ids in _drawn(blur, truth, rng)]
-    cut = [
-        " ".join(out[: max(1, round(len(out) * words / median))])
-        for words in AUTHOR_WORDS
-        for out in outs
-    ]
+    entered = [_cut(ids, words / median) for words in AUTHOR_WORDS for ids in truth]
+    cut = [" ".join(table.words[i] for i in ids) for ids in _drawn(blur, entered, rng)]
     channel = channel_of(blur.mechanism, rng.child("channel"))
     tried = [
         attack(channel, table, entering(blur)).fit(known.texts, known.authors).scores(cut)
@@ -141,14 +138,18 @@ def authors(blur: Privatizer, rng: Rng) -> dict[str, dict[int, Cell]]:
 
 
 def _lengths(blur: Privatizer, part: float) -> TextLengths:
-    """Who writes texts as long, if all texts are cut to this part of their words."""
-    enter = entering(blur)
+    """Who writes texts that are released as large, if all are cut to this part of their words."""
+    read = Privatizer(blur.mechanism, length="exact").ids
+    return TextLengths(blur.mechanism.embedding, lambda text: _cut(read(text), part))
 
-    def beginning(text: str) -> Ids:
-        ids = enter(text)
-        return ids[: max(1, round(len(ids) * part))]
 
-    return TextLengths(blur.mechanism.embedding, beginning)
+def _cut(ids: Ids, part: float) -> Ids:
+    """The beginning of a text as it enters: filled to its size, at its end for attacks that do not
+    look at places.
+    """
+    beginning = ids[: max(1, round(len(ids) * part))]
+    filling = np.full(next_size(len(beginning)) - len(beginning), NULL_ID, dtype=np.int64)
+    return np.concatenate([beginning, filling])
 
 
 def _named(scores: Array, true: Ids, together: int) -> Cell:
