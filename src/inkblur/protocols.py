@@ -26,11 +26,6 @@ class Distribution:
     probabilities: Array  # (vocabulary,), sums to 1
     draws: int | None  # None: exact; otherwise estimated from that many draws
 
-    @property
-    def exact(self) -> bool:
-        """Whether the probabilities are computed rather than estimated."""
-        return self.draws is None
-
 
 class Noise(Protocol):
     """Random displacement of vectors, with the inequality it satisfies."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.base import Attack, Attribution, checked_authors, judged
 from inkblur.evaluation.results import Interval, Measurement
 
 TOPICS = {"sea": ["wave", "fish", "boat", "tide"], "sky": ["rain", "wind", "cloud", "storm"]}
@@ -74,3 +77,12 @@ def labels(studied: str, asked: str, f1: float, chance: float = 0.25) -> Measure
     return Measurement(
         "labels", "svm", asked, studied, value=interval(f1), chance=chance, known=60, attacked=40
     )
+
+
+def attribute(
+    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
+) -> Attribution:
+    """Let a fitted attack name the authors of `texts`; `known` are those it studied."""
+    everyone, studied = checked_authors(texts, authors), np.asarray(known, np.int64)
+    asked = [texts[row] for row in np.flatnonzero(np.isin(everyone, studied)).tolist()]
+    return judged(attack.predict(asked) if asked else np.empty(0, np.int64), everyone, studied)

@@ -18,7 +18,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import koppel
-from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, attribute, number_authors
+from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, number_authors
 from inkblur.evaluation.attacks.catalogue import ATTACKS, CHANNEL_ATTACKS
 from inkblur.evaluation.attacks.channel import ClearChannel, ExactChannel
 from inkblur.evaluation.attacks.entering import entering
@@ -33,6 +33,7 @@ from inkblur.pools import PoolPrivatizer, PoolStaircase, build_pool
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids, Record
 from reproduction import corpora
+from tests.evaluation.made import attribute
 
 for library in ("sklearn", "textblob", "spellchecker"):
     pytest.importorskip(library)

@@ -11,7 +11,6 @@ from inkblur import Privatizer
 from inkblur.documents.policies import TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks import likelihood
-from inkblur.evaluation.attacks.base import attribute
 from inkblur.evaluation.attacks.channel import (
     CopyingChannel,
     EstimatedChannel,
@@ -37,6 +36,7 @@ from inkblur.pools import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids
+from tests.evaluation.made import attribute
 from tests.pools.made import WORDS as POOL_WORDS
 from tests.pools.made import pool
 from tests.pools.made import table as pool_table

@@ -11,7 +11,6 @@ from scipy import stats
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.laplace import Laplace
 from inkblur.mechanisms.mahalanobis import Mahalanobis
-from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Rows, seeded_rng
@@ -143,5 +142,7 @@ def test_less_epsilon_means_fewer_survivors(
 def test_two_engines_of_one_table_agree(toy: Embedding) -> None:
     ids = np.arange(len(toy), dtype=np.int64).repeat(20)
     shared = Laplace(toy, epsilon=2.0)
-    own = Laplace(toy, epsilon=2.0, engine=Engine(toy))
+    own = Laplace(toy, epsilon=2.0)
+    own.search_on("cpu")
+    assert own.engine is not shared.engine
     assert np.array_equal(shared.replace(ids, seeded_rng(1)), own.replace(ids, seeded_rng(1)))

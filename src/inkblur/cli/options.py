@@ -142,14 +142,11 @@ def in_flags(message: str) -> str:
     def flag(found: re.Match[str]) -> str:
         name, value = found[1], found[2].strip("\"'")
         if name in _FLAGS or name not in {*_KINDS, *_PARAMETERS}:
-            return f"{_FLAGS.get(name, _as_flag(name))} {value if value != 'True' else ''}".strip()
+            spelled = _FLAGS.get(name) or f"--{name.replace('_', '-')}"
+            return f"{spelled} {value if value != 'True' else ''}".strip()
         return f"--set {name}={value.lower() if value == 'True' else value}"
 
     return PARAMETER.sub(flag, message)
-
-
-def _as_flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def release_spec(settings: Sequence[str] | None, **given: Any) -> ReleaseSpec:

@@ -156,10 +156,9 @@ class Privatizer(AnyTextPrivatizer):
         filling: list[NDArray[np.bool_] | None] = [None] * len(ids)
         if self.on_grid:
             read = zip(analyses, reading.draws, streams, strict=True)
-            filling = [_places(len(each.ids), size, stream) for each, size, stream in read]
-            ids = [
-                _filled(each.ids, places) for each, places in zip(analyses, filling, strict=True)
-            ]
+            chosen = [_places(len(each.ids), size, stream) for each, size, stream in read]
+            ids = [_filled(each.ids, places) for each, places in zip(analyses, chosen, strict=True)]
+            filling = [*chosen]
         joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
         drawn = self.mechanism.replace(joined, JoinedRows(streams, reading.draws))
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]

@@ -21,7 +21,7 @@ from inkblur.guarantees import (
 )
 from inkblur.protocols import Distribution, Release
 from inkblur.rng import Rng, Rows
-from inkblur.types import Array, Ids, Metric, Unit, whole
+from inkblur.types import Array, Ids, Metric, Unit
 
 UNGUARDED = (
     "this embedding no longer knows which texts it was adapted on, so that it can be measured on "
@@ -59,6 +59,7 @@ def with_adaptations(embedding: Embedding, guarantee: Guarantee) -> Guarantee:
 
 
 ASSUMPTIONS = (PUBLIC_EMBEDDING, SECRET_KEY, REAL_NUMBERS)
+_DRAWS = 10_000  # from which a distribution is estimated
 
 
 class WordMechanism(ABC):
@@ -136,13 +137,13 @@ class WordMechanism(ABC):
         """Mean probability that these words come out unchanged, from one draw each."""
         return float((self.replace(ids, rng) == ids).mean())
 
-    def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
-        """Where `word` goes, estimated from `draws` independent replacements."""
-        ids = np.full(whole(draws, "draws"), self.embedding.id(word), dtype=np.int64)
+    def distribution(self, word: str, rng: Rng) -> Distribution:
+        """Where `word` goes, estimated from independent replacements."""
+        ids = np.full(_DRAWS, self.embedding.id(word), dtype=np.int64)
         require_rng(rng)
         out = self.replace(ids, rng.next_child(self.spec, word))
         counts = np.bincount(out, minlength=len(self.vocabulary))
-        return Distribution(word, counts / draws, draws)
+        return Distribution(word, counts / _DRAWS, _DRAWS)
 
 
 class DiscreteMechanism(WordMechanism):
@@ -157,8 +158,6 @@ class DiscreteMechanism(WordMechanism):
     def probabilities(self, ids: Ids) -> Array:
         """Where these words go, (ids, vocabulary), computed and not estimated."""
 
-    def distribution(
-        self, word: str, rng: Rng | None = None, *, draws: int = 10_000
-    ) -> Distribution:
-        """Where `word` goes: exact, so `rng` and `draws` are not used."""
+    def distribution(self, word: str, rng: Rng | None = None) -> Distribution:
+        """Where `word` goes: exact, so `rng` is not used."""
         return Distribution(word, self.probabilities(self.ids([word]))[0], None)

@@ -8,7 +8,6 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rows, uniforms_from
 from inkblur.types import Array, Metric, Points, positive
@@ -87,7 +86,5 @@ class ComponentLaplace(Perturbation):
     name = "component-laplace"
     noise: ComponentNoise
 
-    def __init__(
-        self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
-    ) -> None:
-        super().__init__(embedding, ComponentNoise(embedding.dimension, epsilon=epsilon), engine)
+    def __init__(self, embedding: Embedding, *, epsilon: float) -> None:
+        super().__init__(embedding, ComponentNoise(embedding.dimension, epsilon=epsilon))

@@ -8,7 +8,6 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.noise.sphere import CUT, UNIFORMS, on_spheres, radius_from
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rows, uniforms_from
@@ -81,7 +80,5 @@ class Laplace(Perturbation):
     name = "laplace"
     noise: LaplaceNoise
 
-    def __init__(
-        self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
-    ) -> None:
-        super().__init__(embedding, LaplaceNoise(embedding.dimension, epsilon=epsilon), engine)
+    def __init__(self, embedding: Embedding, *, epsilon: float) -> None:
+        super().__init__(embedding, LaplaceNoise(embedding.dimension, epsilon=epsilon))

@@ -13,7 +13,6 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.catalogue import LAMBDA
 from inkblur.mechanisms.laplace import LaplaceNoise, cut_tails, spherical
-from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rows
 from inkblur.types import Array, Metric, Points, fraction
@@ -99,16 +98,10 @@ class Mahalanobis(Perturbation):
     name = "mahalanobis"
     noise: MahalanobisNoise
 
-    def __init__(
-        self,
-        embedding: Embedding,
-        *,
-        epsilon: float,
-        lam: float = LAMBDA,
-        engine: Engine | None = None,
-    ) -> None:
-        noise = MahalanobisNoise(embedding.covariance, epsilon=epsilon, lam=lam)
-        super().__init__(embedding, noise, engine)
+    def __init__(self, embedding: Embedding, *, epsilon: float, lam: float = LAMBDA) -> None:
+        super().__init__(
+            embedding, MahalanobisNoise(embedding.covariance, epsilon=epsilon, lam=lam)
+        )
 
     @property
     def parameters(self) -> dict[str, float | str]:

@@ -27,12 +27,12 @@ _NOISE_BLOCK = 1024  # tokens whose noise is drawn at a time: their numbers stay
 class Perturbation(WordMechanism):
     """Adds `noise` to word vectors and returns the exact nearest words."""
 
-    def __init__(self, embedding: Embedding, noise: Noise, engine: Engine | None = None) -> None:
+    def __init__(self, embedding: Embedding, noise: Noise) -> None:
         super().__init__(embedding)
         self.noise = noise
         stated = replace(noise.guarantee, assumptions=ASSUMPTIONS, space=embedding.sha256)
         self.guarantee = with_adaptations(embedding, stated)
-        self._engine = engine
+        self._engine: Engine | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the search, which has locks and threads: a copy builds its own."""

@@ -169,15 +169,6 @@ def guessing(truth: Ids, known: Ids) -> float:
     return max(1.0 / len(suspects), float(np.isin(truth, prolific).mean()) / len(prolific))
 
 
-def attribute(
-    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
-) -> Attribution:
-    """Let a fitted attack name the authors of `texts`; `known` are those it studied."""
-    everyone, studied = checked_authors(texts, authors), np.asarray(known, np.int64)
-    asked = [texts[row] for row in np.flatnonzero(np.isin(everyone, studied)).tolist()]
-    return judged(attack.predict(asked) if asked else np.empty(0, np.int64), everyone, studied)
-
-
 def judged(answers: Ids, authors: Ids, known: Ids) -> Attribution:
     """The answers of an attack, one for each of `authors` who is among the `known`."""
     familiar = np.isin(authors, known)

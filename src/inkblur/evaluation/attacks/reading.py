@@ -73,9 +73,9 @@ class Reader:
             for end, text in zip(ends.tolist(), texts, strict=True)
         ]
 
-    def read(self, texts: Sequence[Ids], trigrams: Trigrams | None = None) -> list[Guesses]:
+    def read(self, texts: Sequence[Ids]) -> list[Guesses]:
         """The likeliest word at each place of each text, (places, releases)."""
-        return [guessed(each, trigrams) for each in self.candidates(texts)]
+        return [guessed(each) for each in self.candidates(texts)]
 
 
 def guessed(found: Candidates, trigrams: Trigrams | None = None) -> Guesses:

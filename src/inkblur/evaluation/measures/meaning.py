@@ -50,10 +50,8 @@ class Meaning:
     left_out: int  # texts without a known word before or after
 
 
-def meaning_kept(
-    before: Sequence[str], after: Sequence[str], embedding: Embedding, *, stop_words: bool = False
-) -> Meaning:
-    """Compare each text with what became of it; function words are left out unless asked for.
+def meaning_kept(before: Sequence[str], after: Sequence[str], embedding: Embedding) -> Meaning:
+    """Compare each text with what became of it, without function words.
 
     >>> table = Embedding(["cat", "dog", "sky"], [[0.0, 3.0], [4.0, 0.0], [-4.0, -3.0]], name="toy")
     >>> meaning_kept(["A cat!"], ["dog"], table).earth_movers
@@ -65,7 +63,7 @@ def meaning_kept(
         )
     moved, alike = [], []
     for old, new in zip(before, after, strict=True):
-        left, right = (known_ids(text, embedding, stop_words=stop_words) for text in (old, new))
+        left, right = (known_ids(text, embedding, stop_words=False) for text in (old, new))
         if len(left) and len(right):
             moved.append(_distance(left, right, embedding))
             alike.append(_cosine(left, right, embedding))
