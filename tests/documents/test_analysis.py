@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections import Counter
 from itertools import chain
 
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from inkblur.documents import TokenPolicies
 from inkblur.documents import analysis as module
-from inkblur.documents.analysis import Analyst, Slot, assemble
+from inkblur.documents.analysis import Analyst, Slot, assemble, folded
+from inkblur.documents.names import is_name
 from inkblur.documents.tokens import TokenClass, tokenize, written_words
 from inkblur.embeddings.table import Embedding
+from inkblur.ledger.events import normalized
 
 # Letters, digits, ends of sentences, what closes and what opens, parts of addresses, a combining
 # mark and a joiner, an emoji, and white space of every kind: \x1c and \x85 are white space too.
@@ -116,3 +119,16 @@ def test_a_copy_remembers_nothing_of_the_texts() -> None:
     assert analyst._pieces
     assert not any(piece in kept for piece in (b"secret", b"0815", b"bob"))
     assert pickle.loads(kept).read(text) == read
+
+
+def test_marks_without_end_take_linear_time() -> None:
+    """Unicode sorts the marks of one letter by pairs: 250,000 of them, in a C function that nobody
+    can interrupt, took a minute and a half, in which a server answered nobody.
+    """
+    word = "a" + "\u0301" * 60_000 + "\u0323" * 60_000
+    began = time.process_time()
+    assert folded(word) != word  # composed, as any other
+    assert not is_name(word)
+    assert normalized(word) == normalized(f" {word} ")
+    assert time.process_time() - began < 2
+    assert normalized("e\u0301" * 60) == normalized("\u00e9" * 60)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
-from inkblur.types import NULL_ID
+from inkblur.types import NULL_ID, normalized_form
 
 _APOSTROPHES = str.maketrans("’ʼ", "''")
 # What `keep punctuation` copies. Every other sign (emoji, private-use, zero-width and tag
@@ -319,7 +318,7 @@ def folded(word: str) -> str:
     """Lower case, composed characters, straight apostrophes: how words are looked up."""
     if word.isascii():
         return word.lower()  # nothing to compose or straighten
-    return unicodedata.normalize("NFC", word).lower().translate(_APOSTROPHES)
+    return normalized_form("NFC", word).lower().translate(_APOSTROPHES)
 
 
 def known_id(embedding: Embedding, word: str) -> int:

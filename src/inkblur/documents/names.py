@@ -11,6 +11,8 @@ import unicodedata
 from functools import cache
 from importlib import resources
 
+from inkblur.types import normalized_form
+
 
 def is_name(word: str) -> bool:
     """Whether a folded word is on the list of names, also with a possessive 's or an accent.
@@ -26,7 +28,7 @@ def is_name(word: str) -> bool:
     stem = word.removesuffix("'").removesuffix("'s")
     if stem[1:2] == "'" and stem[0] in "dlo":
         stem = stem.replace("'", "", 1)  # the list has obrien, dangelo
-    decomposed = unicodedata.normalize("NFKD", stem)
+    decomposed = normalized_form("NFKD", stem)
     plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return plain in names
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
-import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from inkblur.errors import ParameterError
+from inkblur.types import normalized_form
 
 CURRENCY = "epsilon between texts of one size"  # how entries of charges are marked
 UNBOUNDED = "unbounded"  # likewise, where true words may show: the amounts are what is known
@@ -124,8 +124,8 @@ def normalized(text: str) -> str:
     ('the soup', 'soup')
     """
     if not text.isascii():
-        folded = unicodedata.normalize("NFKC", text).casefold()
-        text = unicodedata.normalize("NFKC", folded)
+        folded = normalized_form("NFKC", text).casefold()
+        text = normalized_form("NFKC", folded)
     return " ".join(text.casefold().split())
 
 
