@@ -15,6 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from inkblur.service import uploads
+from inkblur.service.limits import RequestLimits
 from inkblur.service.problems import FAULT
 from inkblur.service.tokens import LOCAL
 from inkblur.service.uploads import KEPT_SECONDS
@@ -122,6 +123,29 @@ def test_the_risks_of_a_file_are_those_of_texts_as_long(
     for look in seen["looks"]:
         assert ("not measured" not in look["figures"]["measured risk"]) is found
         assert ("texts of 500 words" in look["figures"]["measured risk"]) is found
+
+
+def bomb(suffix: str) -> bytes:
+    """Few bytes that become many."""
+    if suffix == "csv.gz":
+        return gzip.compress(b"text\n" + (b"the soup was hot " * 60 + b"\n") * 100_000, mtime=0)
+    out = io.BytesIO()
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), ["x " * 750_000])
+    pq.write_table(pa.table({"text": long}), out, compression="zstd", store_schema=False)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "parquet"])
+def test_limits_count_what_an_upload_becomes(make_client: MakeClient, suffix: str) -> None:
+    """A release of either left 100 MB on the disk, or took 5 GB of memory."""
+    client = make_client(requests=RequestLimits(upload=1_000_000))
+    place = f"/v1/uploads/{send(client, bomb(suffix), suffix).json()['upload']}"
+    for asked in ("preview", "release"):
+        began = time.monotonic()
+        answer = client.post(f"{place}/{asked}", json=MEDIUM)
+        told = answer.text if asked == "preview" else finished(client, place[12:])["error"]
+        assert "more than 1,000,000 bytes when it is unpacked" in told
+        assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("suffix", ["exe", "csv.exe", "../csv", "parquet.gz", ""])

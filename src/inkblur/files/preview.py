@@ -150,13 +150,18 @@ class Preview:
 
 
 def preview_file(
-    source: str | Path, spec: ReleaseSpec, *, epsilons: Sequence[float] = ()
+    source: str | Path,
+    spec: ReleaseSpec,
+    *,
+    epsilons: Sequence[float] = (),
+    most_bytes: int | None = None,
 ) -> Preview:
     """Five texts of a file, spread over it, at `epsilons`; at the three strengths if none is given.
 
     `spec` describes the release but for how strong it is. At most the first 100,000 rows are read
-    (or about 33 million characters), and at most 1,000 of them are analyzed. What the run would
-    refuse is said, not raised, where the rest can still be shown.
+    (or about 33 million characters), and at most 1,000 of them are analyzed; a file that becomes
+    more than `most_bytes` on the way is refused. What the run would refuse is said, not raised,
+    where the rest can still be shown.
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -172,7 +177,7 @@ def preview_file(
             'a preview shows words in their places or as a bag: leave out `release="tf"`'
         )
     refuse_private_ingredients(source, spec)
-    with open_described(source, spec) as opened:
+    with open_described(source, spec, most_bytes) as opened:
         table = spec.table()
         extract = _read(opened, table, skip_public=spec.skip_public)
     shown = _evenly(extract.texts, TEXTS)

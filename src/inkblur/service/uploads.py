@@ -187,7 +187,8 @@ class Uploads:
         self._take(upload)
         try:
             epsilons = () if spec.epsilon is None else (spec.epsilon,)
-            look = partial(preview_file, upload.source, spec, epsilons=epsilons)
+            most = self._most_bytes
+            look = partial(preview_file, upload.source, spec, epsilons=epsilons, most_bytes=most)
             seen = await asyncio.get_running_loop().run_in_executor(self._looking, look)
         except Exception as error:
             raise _named(error, upload) from None
@@ -250,6 +251,7 @@ class Uploads:
                 ledger=self._ledger,
                 limits=self._settings.limits,
                 caller=upload.caller,
+                most_bytes=self._most_bytes,
                 on_progress=progress,
             )
             write_atomically(statement, _statement(report), mode=PRIVATE)
