@@ -9,14 +9,17 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
 
+from inkblur.embeddings.store import load_embedding
 from inkblur.errors import InputError
 from inkblur.ledger import open_ledger
+from inkblur.mechanisms.exponential import Exponential
 from inkblur.release import Limits
-from inkblur.rng import keyed_rng
+from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.service.drawing import Answer, Order, Queue, Turn
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.settings import Settings
@@ -104,6 +107,33 @@ def test_callers_take_turns(tmp_path: Path) -> None:
         await queue.close()
 
     assert len(run(tmp_path, ask)) == 2
+
+
+def test_no_word_of_a_caller_is_remembered_for_the_next(tmp_path: Path) -> None:
+    """What was met before takes less time, which told whether another caller had released it."""
+    rare = "zyzzyva"
+    memory: list[bool] = []
+
+    async def ask(queue: HeldQueue, make: Make) -> None:
+        queue.go.set()
+        order = make(f"{rare} {rare} soup")
+        await queue.release(order)
+        held = vars(order.release.privatizer._analyst).values()
+        memory.extend(rare in each for each in held if isinstance(each, dict | set))
+        await queue.close()
+
+    run(tmp_path, ask)
+    assert memory
+    assert not any(memory)
+
+
+def test_exponential_weights_are_forgotten() -> None:
+    mechanism = Exponential(load_embedding(), epsilon=4.0)
+    before = mechanism.replace(np.array([5, 7]), seeded_rng(1).child("a"))
+    assert (mechanism._known.slots >= 0).any()
+    mechanism.forget()
+    assert not (mechanism._known.slots >= 0).any()
+    assert np.array_equal(mechanism.replace(np.array([5, 7]), seeded_rng(1).child("a")), before)
 
 
 def test_a_request_that_is_refused_in_a_later_slice_is_refused_whole(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ class Analyst:
         self._embedding = embedding
         self._policies = policies
         self._copies_layout = policies.punctuation is Treatment.KEEP
+        self.forget()
+
+    def forget(self) -> None:
+        """Remember no word that was read: whoever asks next must not learn by the time it takes."""
         # The same few words make up most of any text.
         self._judged: dict[str, _TokenVerdict] = {}
         self._pieces: dict[str, _AnalyzedPiece] = {}

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
+from inkblur.documents.tokens import forget_pieces
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.guarantees import Guarantee
@@ -171,6 +172,12 @@ class AnyPrivatizer(ABC):
     def refuse_weak(self, *, accept_weak: bool) -> None:
         """Raise where nearly every word would stay, unless that is accepted."""
         refuse_weak(self.mechanism, accept_weak=accept_weak)
+
+    def forget(self) -> None:
+        """Remember nothing of the texts that were read and drawn, which is kept to be fast: callers
+        that share a privatizer would learn each other's words by the time that theirs take.
+        """
+        forget_pieces()
 
     def refuse_own(self, texts: Sequence[str], columns: int = 1) -> None:
         """Raise where what comes out was made from these texts, as a pool may have been, or from

@@ -229,6 +229,12 @@ class Privatizer(AnyTextPrivatizer):
         """
         return self.kind is ReleaseKind.SEQUENCE and self.policies == TokenPolicies()
 
+    def forget(self) -> None:
+        """Remember nothing of the texts that were read and drawn."""
+        super().forget()
+        self._analyst.forget()
+        self.mechanism.forget()
+
     def fates(self, text: str) -> list[tuple[Token, Treatment | None]]:
         """Each token of this text and what becomes of it; None of signs, which are no words."""
         return self._analyst.fates(text)

@@ -77,6 +77,11 @@ def _met(read: Callable[[str], list[str]], piece: str) -> tuple[str, ...]:
     return tuple(read(piece))
 
 
+def forget_pieces() -> None:
+    """Remember no piece of text that was met."""
+    _met.cache_clear()
+
+
 @by_pieces
 def written_words(text: str) -> list[str]:
     """The words of a text as they are written, without numbers, addresses and signs.

@@ -83,6 +83,10 @@ class WordMechanism(ABC):
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Draw a replacement for each id; token i uses row i of `rng`."""
 
+    def forget(self) -> None:
+        """Remember no word that was drawn for; most mechanisms remember none."""
+        return
+
     def pairwise(self, left: Ids, right: Ids) -> Array:
         """The guarantee's metric between words, (left, right); infinite where none is promised."""
         fill = 1.0 if self.guarantee.metric is Metric.DISCRETE else np.inf

@@ -93,7 +93,11 @@ class Exponential(DiscreteMechanism):
         several = blocks_in(len(embedding)) > 1
         self._first = digits(self.kappa, len(embedding)) if several else 0
         self.width = self._first + digits(self.kappa, BLOCK)  # uniforms a draw
-        self._known = _StoredSums(len(embedding))
+        self.forget()
+
+    def forget(self) -> None:
+        """Remember no word that was drawn for: the next takes as long as any."""
+        self._known = _StoredSums(len(self.embedding))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was drawn so far: the words of true texts stay in memory."""
@@ -167,9 +171,10 @@ class Exponential(DiscreteMechanism):
     def _draw_blocks(self, ids: Ids, where: Array, pool: ThreadPoolExecutor) -> Ids:
         """A block for each id; words that are not in the store need a whole row of ratings each."""
         out = np.empty(len(ids), dtype=np.int64)
-        slots = self._known.slots[ids]
+        stored = self._known  # another thread may forget it
+        slots = stored.slots[ids]
         known, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
-        out[known] = locate(self._known.sums, self._known.order, slots[known], where[known])
+        out[known] = locate(stored.sums, stored.order, slots[known], where[known])
         words, which, counts = np.unique(ids[missing], return_inverse=True, return_counts=True)
         commonest = np.argsort(-counts, kind="stable")  # they are stored first
         place = np.argsort(commonest)[which]
@@ -179,7 +184,7 @@ class Exponential(DiscreteMechanism):
             ratings = self.rating.block(part, slice(0, self.rating.size))
             intervals = pool.map(lambda row: block_sums(row, self.kappa), ratings)
             sums, order = (np.stack(column) for column in zip(*intervals, strict=True))
-            self._known.put(part, sums, order)
+            stored.put(part, sums, order)
             here = np.flatnonzero((place >= start) & (place < start + len(part)))
             out[missing[here]] = locate(sums, order, place[here] - start, where[missing[here]])
         return out

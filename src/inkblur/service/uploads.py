@@ -27,6 +27,7 @@ from pydantic import Field
 from starlette.types import Receive, Scope, Send
 
 from inkblur.atomic_file import PRIVATE, lock_file, write_atomically
+from inkblur.documents.tokens import forget_pieces
 from inkblur.errors import InkblurError, InputError, OutputError
 from inkblur.files.doors import column_names, likely_delimiter
 from inkblur.files.preview import beginning, preview_file
@@ -224,6 +225,7 @@ class Uploads:
 
     def _rest(self, upload: Upload, state: str) -> None:
         """Nothing reads or writes it from here on; it stays for an hour."""
+        forget_pieces()
         upload.state, upload.changed, upload.busy = state, time.monotonic(), False
 
     def _release(self, upload: Upload, spec: ReleaseSpec) -> None:
