@@ -73,6 +73,9 @@ def test_few_bytes_do_not_stand_for_many_draws(client: TestClient) -> None:
     assert client.post("/v1/release", json=filled).status_code == 413
     short = {"texts": ["a " * (MOST_LETTERS // 2)] * 9, **MEDIUM}
     assert client.post("/v1/release", json=short).status_code == 413
+    for few in ("a_", "@_ "):  # tokens that a simple count of words does not see
+        short = {"texts": [few * (MOST_LETTERS // len(few))] * 14, **MEDIUM}
+        assert client.post("/v1/release", json=short).status_code == 413
     long = {"texts": ["a" * (MOST_LETTERS + 1)], **MEDIUM}
     assert client.post("/v1/release", json=long).status_code == 422
 

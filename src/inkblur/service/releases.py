@@ -30,7 +30,8 @@ from inkblur.types import NULL_ID
 
 MOST_TEXTS, MOST_WORDS = 10_000, 1_000_000  # of a request
 MOST_LETTERS = 250_000  # of a text: it is drawn at one go
-_WORD = re.compile(r"\w+")
+# At least as many as there are tokens to draw for: "a_b" has two, and "@_" is one.
+_WORD = re.compile(r"[^\W_]+|@")
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     409: {"description": "Over budget; the error's `left` says what is left"},
     413: {"description": "Too large"},
@@ -177,6 +178,13 @@ def _promise(guarantee: Guarantee) -> Promise:
 
 def _previewed(service: Service, spec: ReleaseSpec, text: str) -> PreviewedText:
     privatizer = service.settings.release(spec).privatizer
+    try:
+        return _seen(privatizer, text)
+    finally:  # by the time that the next takes nobody learns the words of this
+        privatizer.forget()
+
+
+def _seen(privatizer: Any, text: str) -> PreviewedText:
     rng = secure_rng()  # thrown away: this is no release
     pieces, left, meaning, kept = None, None, None, None
     words = privatizer.read([text]).draws[0]
