@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -60,6 +61,19 @@ def test_the_order_stays_where_ids_are_written_or_it_is_asked_for(source: Path) 
     assert marks(source, keep_order=True) == ROWS
     assert marks(source, id_column="id", keep_columns=["id", "mark"]) == ROWS
     assert marks(source, id_column="id") != ROWS  # it names the rows here and shows nowhere
+
+
+def test_categories_do_not_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    """An encoder numbers values as they come: the dictionary of a column was the order of rows."""
+    texts, column = pa.array(["a word"] * 200), pa.array(ROWS).dictionary_encode()
+    pq.write_table(pa.table({"text": texts, "mark": column}), tmp_path / "in.parquet")
+    out = tmp_path / "out.parquet"
+    inkblur.privatize_file(
+        tmp_path / "in.parquet", out, strength="medium", keep_columns=["mark"], ledger=False
+    )
+    released = pq.read_table(out)["mark"].combine_chunks()
+    assert sorted(released.to_pylist()) == sorted(ROWS)
+    assert released.dictionary.to_pylist() == released.to_pylist() != ROWS
 
 
 def test_vectors_are_in_random_order(source: Path) -> None:

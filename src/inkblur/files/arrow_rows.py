@@ -267,11 +267,14 @@ def _readable(array: pa.Array[Any]) -> list[Any]:
 
 
 def used(array: pa.Array[Any]) -> pa.Array[Any]:
-    """A categorical array with the categories that occur in it, in their order."""
+    """A categorical array with the categories that occur in it: in their order where they have
+    one, else as they occur, because an encoder numbers them as they stand in the true file.
+    """
     if not isinstance(array, pa.DictionaryArray):
         return array
-    used: set[Any] = set(array.indices.drop_null().to_pylist())
-    kept = pa.array(sorted(used), array.indices.type)
+    kept = array.indices.drop_null().unique()
+    if array.type.ordered:
+        kept = pa.array(sorted(kept.to_pylist()), array.indices.type)
     indices = pc.index_in(array.indices, value_set=kept).cast(array.type.index_type)
     return pa.DictionaryArray.from_arrays(
         indices, array.dictionary.take(kept), ordered=array.type.ordered
