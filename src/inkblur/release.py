@@ -252,7 +252,8 @@ class Stream:
         self._names, self._ids = Occurrences(), Occurrences()
         self._name = ""  # of the file that is read, for messages
         self._look = ColumnLook()
-        self._first: list[str] = []  # texts that were looked at
+        self._first: list[str] = []  # texts that are looked at
+        self._newest = 0  # so many of them came last
 
     @property
     def repeated(self) -> int:
@@ -267,10 +268,14 @@ class Stream:
     def check(self, batch: Batch) -> Checked:
         """A whole table as it may be drawn; or raise, and nothing was drawn or written."""
         privatizer, columns = self.release.privatizer, self.columns
-        if not self._look.done and batch.records:
-            # A pool that was made of the texts shows in all of them that are known so far.
+        if self._look.rows < ROWS and batch.records:
+            # A pool that was made of the texts shows in all of them that are known so far; of very
+            # long ones two batches are held, and if it holds most of all, then most of some.
+            if self._look.done:
+                del self._first[: -self._newest]
             self._look.read(batch)
             self._first += batch.texts
+            self._newest = len(batch.records)
             privatizer.refuse_own(self._first, batch.width)
         if self.release.spec is not None and self.release.spec.skip_public:
             rows = len(batch)
@@ -420,8 +425,11 @@ class ColumnLook:
         return self.rows >= ROWS or self.letters >= _LETTERS_HELD
 
     def read(self, batch: Batch) -> None:
-        """The next rows of a file; those after its first thousand are passed over."""
-        for row, cells in enumerate(islice(batch.columns.others(), max(0, ROWS - self.rows))):
+        """The next rows of a file; those after its first thousand, or many letters, are passed
+        over.
+        """
+        most = 0 if self.done else ROWS - self.rows
+        for row, cells in enumerate(islice(batch.columns.others(), most)):
             texts: list[str] | None = None
             for name, value in cells:
                 if texts is None:

@@ -16,13 +16,15 @@ from inkblur import arrow
 from inkblur.embeddings.store import write_store
 from inkblur.errors import PrivateCalibration
 from inkblur.files.folder import privatize_folder
+from inkblur.files.records import Batch
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
 from inkblur.pools.building import Identifiers
 from inkblur.pools.mechanism import sentences
 from inkblur.pools.pool import write_pool
-from inkblur.release import Limits
+from inkblur.release import Columns, Limits, prepare
 from inkblur.rng import write_key
 from inkblur.spec import ReleaseSpec
+from inkblur.types import Record
 from tests.pools.test_building import TABLE, TEXTS
 from tests.together import Desk, Order
 
@@ -121,6 +123,19 @@ def test_a_file_is_judged_by_as_many_long_texts_as_short_ones(
     with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
         by_file(spec, [text.upper() for text in texts], tmp_path)
     assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_pools_texts_are_known_behind_very_long_ones(
+    spec: ReleaseSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not so many letters are held, and the look went no further."""
+    monkeypatch.setattr("inkblur.release._LETTERS_HELD", 100)
+    with prepare(spec).charged_to(False, ids=None) as release:
+        stream = release.stream(Columns())
+        stream.check(Batch((Record("", "something else entirely, and more of it. " * 9),)))
+        batches = [tuple(Record("", t) for t in TEXTS[i : i + 3]) for i in range(0, 30, 3)]
+        with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
+            list(map(stream.check, map(Batch, batches)))
 
 
 def test_a_folder_is_judged_as_a_whole(spec: ReleaseSpec, tmp_path: Path) -> None:
