@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import inkblur
 from inkblur import Privatizer, Record, TextPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
+from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, WeakSetting
 from inkblur.guarantees import NOBODY_COUNTS
@@ -248,3 +250,18 @@ def test_a_setting_that_hides_nothing_is_refused() -> None:
         with pytest.raises(WeakSetting, match="100% of the words"):
             call(TEXTS)
     assert texts(100.0, accept_weak=True).fit_transform(TEXTS) == TEXTS
+
+
+def test_what_transformers_share_holds_no_word_and_no_file_that_was_replaced(
+    tmp_path: Path,
+) -> None:
+    described = {"mechanism": "laplace", "epsilon": 0.5, "embedding": str(tmp_path / "toy.ink")}
+    write_store(tmp_path / "toy.ink", TABLE)
+    blur = TextPrivatizer(**described)
+    blur.transform(["good secretword"])
+    held = vars(blur._release().privatizer._analyst).values()
+    assert not any("secretword" in each for each in held if isinstance(each, dict))
+    before = blur.guarantee.space
+    other = Embedding(["good", "fine", "bad", "awful"], np.eye(4) * 3, name="other")
+    write_store(tmp_path / "toy.ink", other)
+    assert TextPrivatizer(**described).guarantee.space == other.sha256 != before

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError, PrivacyError, needs
 from inkblur.files.records import Batch
+from inkblur.files.release import spec_files
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.own import prepare_own
 from inkblur.release import Columns, Release, described_spec
@@ -121,6 +124,8 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stream = release.stream(Columns(id="position"))
         drawn = stream.draw(stream.check(Batch(tuple(records_of(texts)))))
         released = drawn.texts(stream.charge(drawn))
+        if self.privatizer is None:  # others of these settings in this process have the same
+            release.privatizer.forget()
         if vectors:
             return release.privatizer.matrix(released)
         return np.array([[text] for text in released], dtype=object) if table else list(released)
@@ -144,7 +149,8 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             given = {"strength": self.strength, "spec": self.spec, **self.described}
             return prepare_own(self.privatizer, self._rng(), **given)
         spec = described_spec(self.spec, self.strength, self.described)
-        return prepare_own(_privatizer(spec.law), self._rng(), accept_weak=spec.accept_weak)
+        made = _privatizer(spec.law, tuple(map(_state, spec_files(spec))))
+        return prepare_own(made, self._rng(), accept_weak=spec.accept_weak)
 
     def _rng(self) -> Rng:
         if self.key is not None and self.seed is not None:
@@ -184,8 +190,17 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=4)
-def _privatizer(law: ReleaseSpec) -> Any:
+def _privatizer(law: ReleaseSpec, files: tuple[object, ...]) -> Any:
+    """Made once, as long as its files stay what they were: a pipeline is fitted many times."""
     return law.privatizer()
+
+
+def _state(path: str) -> tuple[int, ...]:
+    """By which it is seen that a file was written again; what is missing says whoever reads it."""
+    with suppress(OSError, ValueError):
+        facts = Path(path).stat()
+        return facts.st_ino, facts.st_mtime_ns, facts.st_size
+    return ()
 
 
 def texts_of(documents: Any) -> tuple[Sequence[Any], bool]:
