@@ -12,7 +12,6 @@ from inkblur.evaluation.attacks.base import judged
 from inkblur.evaluation.author_attacks import Attacked, joined_attacks
 from inkblur.evaluation.measures.intervals import (
     over_repeated_texts,
-    over_texts,
     rates_by_resample,
     share_over_texts,
     statistic_over_texts,
@@ -24,7 +23,7 @@ from inkblur.types import Array, Ids
 def test_the_interval_of_the_accuracy_is_that_of_a_share(texts: int, right: int) -> None:
     truth = ["a", "b"] * (texts // 2)
     answers = [t if i < right else "c" for i, t in enumerate(truth)]
-    found = over_texts(truth, answers, confidence=0.95, seed=1)["accuracy"]
+    found = over_repeated_texts(truth, [answers], confidence=0.95, seed=1)["accuracy"]
     share = right / texts
     half = 1.96 * math.sqrt(share * (1 - share) / texts)
     assert found.mean == share
@@ -55,10 +54,10 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 5, 300)
     answers = np.where(rng.random(300) < 0.6, truth, rng.integers(0, 5, 300))
-    narrow = over_texts(truth, answers, confidence=0.8, seed=3)
-    wide = over_texts(truth, answers, confidence=0.99, seed=3)
-    assert wide == over_texts(truth, answers, confidence=0.99, seed=3)
-    assert wide != over_texts(truth, answers, confidence=0.99, seed=4)
+    narrow = over_repeated_texts(truth, [answers], confidence=0.8, seed=3)
+    wide = over_repeated_texts(truth, [answers], confidence=0.99, seed=3)
+    assert wide == over_repeated_texts(truth, [answers], confidence=0.99, seed=3)
+    assert wide != over_repeated_texts(truth, [answers], confidence=0.99, seed=4)
     for name in narrow:
         ends = [wide[name].low, narrow[name].low, narrow[name].mean, narrow[name].high]
         ends.append(wide[name].high)
@@ -71,12 +70,9 @@ def test_scores_are_scikit_learns() -> None:
     rng = np.random.default_rng(7)
     for _ in range(5):
         truth, answers = rng.integers(0, 4, 30), rng.integers(0, 6, 30)  # some never occur
-        found = over_texts(truth, answers, confidence=0.95, seed=1)
-        macro = metrics.precision_recall_fscore_support(
-            truth, answers, average="macro", zero_division=0
-        )
-        means = [found[name].mean for name in ("precision", "recall", "f1")]
-        assert means == pytest.approx(list(macro[:3]))
+        found = over_repeated_texts(truth, [answers], confidence=0.95, seed=1)
+        macro = metrics.f1_score(truth, answers, average="macro", zero_division=0)
+        assert found["f1"].mean == pytest.approx(macro)
         assert found["accuracy"].mean == pytest.approx(metrics.accuracy_score(truth, answers))
 
 

@@ -183,7 +183,7 @@ class TestRepetition:
     def test_each_further_release_gives_more_words_away(self) -> None:
         """Fresh noise each time; drawn again under one key, a text is the same and tells no more."""
         mechanism = Exponential(table(), epsilon=8.0)
-        truth = mechanism.ids(" ".join(corpus(each=6)[0]).split())
+        truth = mechanism.embedding.ids(" ".join(corpus(each=6)[0]).split())
         reader = Reader(channel_of(mechanism, seeded_rng(1)), unigram(mechanism.embedding))
         outs = np.stack([mechanism.replace(truth, seeded_rng(seed)) for seed in range(10)], axis=1)
         right = [

@@ -114,10 +114,6 @@ class WordMechanism(ABC):
         """Itself: a mechanism never changes, and scikit-learn's `clone` copies parameters."""
         return self
 
-    def ids(self, words: Sequence[str]) -> Ids:
-        """Vocabulary ids of words; NULL_ID where unknown."""
-        return self.embedding.ids(words)
-
     def release(self, words: Sequence[str], rng: Rng) -> Release:
         """Replace words in order; unknown ones enter as the null word.
 
@@ -132,7 +128,7 @@ class WordMechanism(ABC):
             if not isinstance(word, str):
                 raise ParameterError(f"word {place} is a {type(word).__name__}, expected a string")
         require_rng(rng)
-        ids = self.ids(words)
+        ids = self.embedding.ids(words)
         out = self.replace(ids, rng.next_child(self.spec, ids.tobytes(), *words))
         guarantee = self.guarantee.lifted(Unit.SEQUENCE, passed=("the number of words",))
         return Release(tuple(self.vocabulary[i] for i in out.tolist()), for_rng(rng, guarantee))
@@ -164,4 +160,4 @@ class DiscreteMechanism(WordMechanism):
 
     def distribution(self, word: str, rng: Rng | None = None) -> Distribution:
         """Where `word` goes: exact, so `rng` is not used."""
-        return Distribution(word, self.probabilities(self.ids([word]))[0], None)
+        return Distribution(word, self.probabilities(self.embedding.ids([word]))[0], None)

@@ -28,7 +28,7 @@ from inkblur.cache import cache_folder, keep_value, kept_value
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.exact_choice import weights
 from inkblur.mechanisms.rating import SENSITIVITY, Rating
-from inkblur.types import NULL_ID, Array, Ids, positive
+from inkblur.types import NULL_ID, Array, positive
 
 _BLOCK = 2048  # 32 MB a block of float64; a few are alive at a time
 _SMALL = 2048  # words
@@ -99,7 +99,7 @@ def _normalizers(rating: Rating, kappa: float, notice: Callable[[], None]) -> Ar
 
     def sums(block: tuple[slice, slice]) -> tuple[slice, slice, Array, Array]:
         rows, columns = block
-        values = weights(rating.block(_ids(rows), columns), kappa)
+        values = weights(rating.block(np.arange(rows.start, rows.stop), columns), kappa)
         return rows, columns, values.sum(axis=1), values.sum(axis=0)
 
     for rows, columns, across, down in _in_order(sums, _pairs(rating)):
@@ -122,7 +122,7 @@ def _extremes(
 
     def ends(block: tuple[slice, slice]) -> list[tuple[slice, Array, Array]]:
         rows, columns = block
-        values = rating.block(_ids(rows), columns)
+        values = rating.block(np.arange(rows.start, rows.stop), columns)
         if rating.symmetric and rows == columns and not np.array_equal(values, values.T):
             raise ParameterError(
                 f"the rating {rating.spec!r} says that it is symmetric and is not, which would "
@@ -155,10 +155,6 @@ def _pairs(rating: Rating) -> Iterator[tuple[slice, slice]]:
                     slice(top, min(top + _BLOCK, rating.size)),
                     slice(left, min(left + _BLOCK, rating.size)),
                 )
-
-
-def _ids(rows: slice) -> Ids:
-    return np.arange(rows.start, rows.stop)
 
 
 def _in_order(

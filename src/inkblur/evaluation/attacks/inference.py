@@ -17,7 +17,7 @@ from inkblur.evaluation.attacks.base import DONT_KNOW, Attack
 from inkblur.evaluation.attacks.likelihood import Likelihood, PoolLikelihood, likelihood_of
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.dataset import checked_secrets
-from inkblur.evaluation.measures.intervals import over_texts
+from inkblur.evaluation.measures.intervals import over_repeated_texts
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Measurement
 from inkblur.evaluation.target import Target
 from inkblur.types import Ids
@@ -100,7 +100,9 @@ def measure_inference(target: Target) -> Iterator[Measurement]:
             attack=attack,
         )
         plan = target.plan
-        spread = over_texts(said.truth, said.answers, confidence=plan.confidence, seed=plan.seed)
+        spread = over_repeated_texts(
+            said.truth, [said.answers], confidence=plan.confidence, seed=plan.seed
+        )
         yield Measurement(
             "inference",
             "",

@@ -82,10 +82,10 @@ def expanded_confidence(confidence: float, units: int) -> float:
 def rates_by_resample(
     times: Array | Ids, truth: Ids, answers: Ids, *, no_answer: int | None = None
 ) -> dict[str, Array]:
-    """Accuracy and mean precision, recall and F1 of each row of :func:`resample_counts`.
+    """Accuracy and mean F1 of each row of :func:`resample_counts`.
 
     The mean is over the classes that occur in a resample, in the truth or in the answers, but for
-    `no_answer`; a class never answered has precision 0, one that never occurs recall 0.
+    `no_answer`; a class never answered, or that never occurs, has an F1 of 0.
     """
     weights = np.asarray(times, dtype=np.float64)
     classes = np.setdiff1d(np.union1d(truth, answers), [] if no_answer is None else [no_answer])
@@ -94,17 +94,8 @@ def rates_by_resample(
     count = (occurs + answered > 0).sum(axis=1)
     return {
         "accuracy": right.sum(axis=1) / weights.sum(axis=1),
-        "precision": (right / np.maximum(answered, 1.0)).sum(axis=1) / count,
-        "recall": (right / np.maximum(occurs, 1.0)).sum(axis=1) / count,
         "f1": (2 * right / np.maximum(occurs + answered, 1.0)).sum(axis=1) / count,
     }
-
-
-def over_texts(
-    truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids, *, confidence: float, seed: int
-) -> dict[str, Interval]:
-    """Intervals of accuracy, precision, recall and f1 over test texts like these."""
-    return over_repeated_texts(truth, [answers], confidence=confidence, seed=seed)
 
 
 def over_repeated_texts(
@@ -115,7 +106,7 @@ def over_repeated_texts(
     seed: int,
     no_answer: Any = None,
 ) -> dict[str, Interval]:
-    """The same for several answers to each text: means over repetitions, intervals over texts.
+    """Accuracy and F1 of the answers to each text: means over repetitions, intervals over texts.
 
     A text's answers of all repetitions are drawn together. `no_answer` names no class.
     """
