@@ -48,7 +48,7 @@ def run(folder: Path, *words: str) -> Result:
 
 def released(folder: Path, *words: str) -> Result:
     return run(folder, "privatize", "mine.csv", "-o", "out.csv", "--pool", "p.pool",
-               "--set", f"embedding={folder / 'toy.ink'}",
+               "--keep-order", "--set", f"embedding={folder / 'toy.ink'}",
                "--ledger", str(folder / f"{os.urandom(4).hex()}.db"), *words)  # fmt: skip
 
 
