@@ -129,7 +129,13 @@ class AtomicFile:
                 os.fchmod(self.file.fileno(), mode)  # which not every file system can
             self._partial.replace(self._path)
             self._partial = None
-            _sync_folder(self._path.parent)
+            # On the disk: a ledger that says that a file exists must not outlive it.
+            with contextlib.suppress(OSError):  # some file systems cannot; the file is in place
+                folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
         self.file.close()  # after the rename: closing gives up the lock
 
     def _discard(self) -> None:
@@ -209,16 +215,6 @@ def _create_partial(path: Path) -> tuple[Path, io.BufferedIOBase]:
                 partial.unlink()
             raise
         os.close(handle)  # another run saw it before it was locked, and removed it: once more
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put a rename on the disk: a ledger that says that a file exists must not outlive it."""
-    with contextlib.suppress(OSError):  # some file systems cannot; the file itself is in place
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _remove_abandoned(path: Path) -> None:

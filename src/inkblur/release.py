@@ -293,7 +293,9 @@ class Stream:
             )
             self._names.ids(batch.texts, columns.texts)  # counts texts that repeat
             batch = batch.with_ids_by_column(columns.texts)
-        return Checked(self, batch.entering(privatizer.hides_length), rows_named)
+        if privatizer.hides_length:  # a missing text must not show: it is filled like an empty one
+            batch = replace(batch, nulls=frozenset())
+        return Checked(self, batch, rows_named)
 
     def check_all(self, batches: Iterable[Batch]) -> Iterator[Checked]:
         """Batch after batch, the first held back until enough rows were looked at: a refusal comes

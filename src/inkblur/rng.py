@@ -141,21 +141,17 @@ class Rng(Rows):
                 # may have been given is not given again.
                 keystream, self._keystream = self._keystream, None
                 if keystream is None or self._cursor % _COUNTED_BYTES == 0:
-                    keystream = self._at_cursor()
+                    # From the cursor on: 64 bits of counter, then a nonce of 0.
+                    block, within = divmod(self._cursor, _BLOCK_BYTES)
+                    nonce = block.to_bytes(8, "little") + bytes(8)
+                    keystream = Cipher(ChaCha20(self._key, nonce), mode=None).encryptor()
+                    keystream.update(bytes(within))
                 counted = _COUNTED_BYTES - self._cursor % _COUNTED_BYTES
                 step = min(len(out) - done, len(_ZEROS), counted)
                 self._cursor += step
                 keystream.update_into(_ZEROS[:step], out[done : done + step].data)
                 self._keystream = keystream
                 done += step
-
-    def _at_cursor(self) -> CipherContext:
-        """The keystream from the cursor on: 64 bits of counter, then a nonce of 0."""
-        block, within = divmod(self._cursor, _BLOCK_BYTES)
-        nonce = block.to_bytes(8, "little") + bytes(8)
-        keystream = Cipher(ChaCha20(self._key, nonce), mode=None).encryptor()
-        keystream.update(bytes(within))
-        return keystream
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -82,6 +82,7 @@ class Privatizer(AnyTextPrivatizer):
         given = text_length(length)
         self.exact = given == EXACT
         self.length = given if isinstance(given, int) else None
+        self.on_grid = given is None  # texts are filled to the next of `SIZES`
         if self.kind is ReleaseKind.TF:
             raise ParameterError("a tf release is made by SyntheticVectors, not by Privatizer")
         if self.kind is ReleaseKind.BAG and self.policies.kept:
@@ -123,11 +124,6 @@ class Privatizer(AnyTextPrivatizer):
         # Hashed with the key, so it keeps its letters: tests/laws/test_frozen_words.py.
         length = "grid" if self.on_grid else self.length
         return f"{self.mechanism.spec} {self.kind.value} length={length} {self.policies.spec()}"
-
-    @property
-    def on_grid(self) -> bool:
-        """Whether texts are filled to the next of `SIZES`."""
-        return self.length is None and not self.exact
 
     def size_of(self, words: int) -> int:
         """As how many words a text of so many is released."""

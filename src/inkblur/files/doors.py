@@ -210,7 +210,7 @@ def open_sink(
         kind = format_of(path, format, OutputError)
         file = AtomicFile(Path(path), on_show=on_show)
         same = file.identity()
-    if same is not None and same == source.file.identity():
+    if same is not None and same == regular_file(source.file.raw):
         raise OutputError(f"the output is the input itself ({source.name}); choose another output")
     if source.unplain and kind is not Format.PARQUET:
         raise OutputError(

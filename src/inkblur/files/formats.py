@@ -216,10 +216,6 @@ class InputFile:
         """Let go of the file; standard input stays open."""
         self._opened.close()
 
-    def identity(self) -> tuple[int, int] | None:
-        """Device and inode of the file on disk, where it is a regular file."""
-        return regular_file(self.raw)
-
     def bytes_read(self) -> int:
         """How far into the file reading has come, of `bytes_total`."""
         compressed = self._packed is not None and self.bytes_total is not None

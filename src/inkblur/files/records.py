@@ -114,12 +114,6 @@ class Batch:
             nulls=frozenset(i for i, place in enumerate(places) if place in self.nulls),
         )
 
-    def entering(self, hides_length: bool) -> Batch:
-        """As it enters a release: where lengths are hidden, a text that is missing must not show
-        either, so it is filled up like an empty one.
-        """
-        return replace(self, nulls=frozenset()) if hides_length else self
-
     def released(self, texts: Sequence[Any]) -> list[Any]:
         """The texts to write: those given, one a record, with nulls back in their places."""
         if len(texts) != len(self.records):
@@ -175,10 +169,6 @@ class Source(ABC):
     @abstractmethod
     def _batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
         """What :meth:`batches` gives."""
-
-    def bytes_read(self) -> int:
-        """How far into the file reading has come, of `bytes_total`."""
-        return self.file.bytes_read()
 
     def shows(self, *, hides_length: bool) -> list[str]:
         """What a release of it shows besides columns."""

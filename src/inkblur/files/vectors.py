@@ -25,7 +25,7 @@ from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors, Terms
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.doors import row_numbers
-from inkblur.files.formats import is_stream
+from inkblur.files.formats import is_stream, regular_file
 from inkblur.files.records import Source
 from inkblur.files.summary import RunSummary, stated, summarize
 from inkblur.guarantees import Guarantee, rounded_up
@@ -104,7 +104,7 @@ def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:
     """
     synthetic: SyntheticVectors = release.privatizer
     replaced = None if is_stream(output) else AtomicFile(Path(output)).identity()
-    if replaced is not None and replaced == source.file.identity():
+    if replaced is not None and replaced == regular_file(source.file.raw):
         raise OutputError(f"{output} is the input itself; choose another output")
     if len(source.layout.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
