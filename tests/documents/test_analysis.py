@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inkblur.documents import TokenPolicies
 from inkblur.documents import analysis as module
 from inkblur.documents.analysis import Analyst, Slot, assemble, folded
-from inkblur.documents.names import is_name
+from inkblur.documents.policies import is_name
 from inkblur.documents.tokens import TokenClass, tokenize, written_words
 from inkblur.embeddings.table import Embedding
 from inkblur.ledger.events import normalized

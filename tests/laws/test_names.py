@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inkblur import Privatizer
 from inkblur.documents import TokenPolicies
-from inkblur.documents.names import is_name
+from inkblur.documents.policies import is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding

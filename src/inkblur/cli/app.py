@@ -130,7 +130,7 @@ def _show_word(word: str, spec: ReleaseSpec) -> None:
     from rich.table import Table
 
     from inkblur.documents.analysis import folded, known_id
-    from inkblur.documents.names import is_name
+    from inkblur.documents.policies import is_name
     from inkblur.errors import ParameterError
     from inkblur.rng import secure_rng
     from inkblur.types import NULL_ID

@@ -11,8 +11,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, cast
 
-from inkblur.documents.names import is_name
-from inkblur.documents.policies import TokenPolicies, Treatment
+from inkblur.documents.policies import TokenPolicies, Treatment, is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenize
 from inkblur.embeddings.table import Embedding

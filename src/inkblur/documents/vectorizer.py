@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.fingerprints import ADAPTED, fingerprints
-from inkblur.documents.names import is_name
-from inkblur.documents.policies import Treatment
+from inkblur.documents.policies import Treatment, is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import written_words
 from inkblur.documents.word_shares import Coverage

@@ -19,7 +19,7 @@ import numpy as np
 
 from inkblur.blas import one_thread
 from inkblur.documents.analysis import folded
-from inkblur.documents.names import is_name
+from inkblur.documents.policies import is_name
 from inkblur.documents.tokens import TokenClass, may_have_address, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, needs
