@@ -170,6 +170,10 @@ class Source(ABC):
     def _batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
         """What :meth:`batches` gives."""
 
+    def bytes_read(self) -> int:
+        """How far into the file reading has come, of `bytes_total`."""
+        return self.file.bytes_read()
+
     def shows(self, *, hides_length: bool) -> list[str]:
         """What a release of it shows besides columns."""
         shown = ["the order of the keys in each object"] if self.names is None else []

@@ -131,7 +131,7 @@ def privatize_file(
                         workers=in_flight,
                         processes=processes,
                         on_batch=lambda words, documents: on_progress(
-                            opened.file.bytes_read(), opened.bytes_total, words
+                            opened.bytes_read(), opened.bytes_total, words
                         ),
                     )
                 shows = opened.shows(hides_length=made.hides_length)
