@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from starlette.types import Message, Receive, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from inkblur.errors import InputError
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.release import Limits
 from inkblur.service import limits
-from inkblur.service.limits import RequestLimits
+from inkblur.service.limits import Gate, RequestLimits
+from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.settings import Settings
 from inkblur.service.tokens import Tokens, read_tokens
 from inkblur.service.uploads import MOST_OF_ONE
@@ -145,6 +146,44 @@ def test_no_caller_takes_the_room_of_the_others(guarded: TestClient) -> None:
 
     assert [send(ALICE) for _ in range(MOST_OF_ONE + 1)] == [201] * MOST_OF_ONE + [429]
     assert send(BOB) == 201
+
+
+def test_a_caller_who_floods_leaves_places_for_the_others(token_file: Path) -> None:
+    """Requests that never end took every place."""
+
+    async def run() -> list[tuple[str, int]]:
+        going = asyncio.Event()
+        answers: list[tuple[str, int]] = []
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await going.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        tokens, limits = read_tokens(token_file), RequestLimits(waiting=4)
+        gate = Gate(app, tokens=tokens, limits=limits, metrics=ServiceMetrics())
+
+        async def ask(token: str) -> None:
+            headers = [(b"host", b"x"), (b"authorization", f"Bearer {token}".encode())]
+            scope = {"type": "http", "path": "/v1/release", "query_string": b"", "headers": headers}
+
+            async def receive() -> Message:
+                return {"type": "http.request", "body": b"{}", "more_body": False}
+
+            async def send(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    answers.append((token, message["status"]))
+
+            await gate(scope, receive, send)
+
+        asked = [asyncio.create_task(ask(token)) for token in (ALICE, ALICE, ALICE, BOB, BOB)]
+        await asyncio.sleep(0.1)
+        going.set()
+        await asyncio.gather(*asked)
+        return answers
+
+    first, *others = asyncio.run(run())
+    assert first == (ALICE, 429)
+    assert {status for _, status in others} == {200}
 
 
 def test_each_caller_has_uploads_of_its_own(guarded: TestClient) -> None:

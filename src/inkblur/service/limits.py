@@ -53,6 +53,7 @@ class Gate:
     ) -> None:
         self._app, self._tokens, self._limits, self._metrics = app, tokens, limits, metrics
         self._waiting = 0
+        self._own: Counter[str] = Counter()  # by caller
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, count, and say nothing of what was sent."""
@@ -100,9 +101,11 @@ class Gate:
         if not path.startswith("/v1/"):
             await self._app(scope, _empty, send)
             return
-        self._refuse_too_much(path, headers)
+        caller: Caller = scope["state"]["caller"]
+        self._refuse_too_much(path, headers, caller)
         _refuse_repeated_settings(scope["query_string"])
         self._waiting += 1
+        self._own[caller.name] += 1
         self._metrics.waiting.set(self._waiting)
         try:
             if path == UPLOADS:
@@ -116,6 +119,7 @@ class Gate:
             await self._app(scope, receive, send)
         finally:
             self._waiting -= 1
+            self._own[caller.name] -= 1
             self._metrics.waiting.set(self._waiting)
 
     def _caller(self, path: str, headers: dict[str, str]) -> Caller:
@@ -140,12 +144,15 @@ class Gate:
             )
         return caller
 
-    def _refuse_too_much(self, path: str, headers: dict[str, str]) -> None:
-        if self._waiting >= self._limits.waiting:
+    def _refuse_too_much(self, path: str, headers: dict[str, str], caller: Caller) -> None:
+        of_one = self._limits.waiting
+        if self._tokens is not None:  # there is room for others
+            of_one = (of_one + 1) // 2
+        if self._waiting >= self._limits.waiting or self._own[caller.name] >= of_one:
             raise Problem(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 "queue",
-                f"{self._limits.waiting} requests are waiting already; send it again later",
+                f"{min(self._waiting, of_one)} requests are waiting already; send it again later",
                 {"Retry-After": "1"},
             )
         most = self._limits.upload if path == UPLOADS else self._limits.body
