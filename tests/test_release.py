@@ -39,6 +39,8 @@ def test_what_was_drawn_shows_nothing_without_its_receipt() -> None:
     for receipt in (one.charge(other), one.charge(drawn.checked), one.charge()):
         with pytest.raises(ParameterError, match="not charged"):
             drawn.texts(receipt)
+    with pytest.raises(ParameterError, match="its own account"):  # which may count nothing
+        stream().charge(drawn)
     assert len(drawn.texts(one.charge(drawn))) == 2
 
 

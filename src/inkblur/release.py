@@ -319,6 +319,8 @@ class Stream:
         """Enter batches in the ledger, all or none of them: what is drawn may be shown then. A
         draw that was charged before, by this release or under the same key, costs nothing.
         """
+        if any(_of(part).stream is not self for part in parts):
+            raise ParameterError("another release drew this: its own account has to pay")
         if exceeded := self.reserve(*parts):
             raise over_budget(*_said(exceeded))
         for part in parts:
