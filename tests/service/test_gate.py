@@ -28,7 +28,7 @@ from tests.service.conftest import MakeClient
 ALICE, BOB, READER = "0123456789abcdef" * 2, "fedcba9876543210" * 2, "02468ace13579bdf" * 2
 MONITOR = "13579bdf02468ace" * 2
 SENT = {"texts": ["the doctor was angry"], "ids": ["7"], "setting": "medium"}
-LOSS = 4 * EPSILON["medium"]  # of these words
+LOSS = 8 * EPSILON["medium"]  # of these words, and four that fill them
 
 
 def bearer(token: str) -> dict[str, str]:

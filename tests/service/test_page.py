@@ -172,9 +172,9 @@ def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
     classes = page.locator("#released span").evaluate_all("all => all.map(b => b.className)")
     assert (classes[0], classes[2]) == ("null", "null")
     assert set(classes) <= {"null", "near", "filling", "kept"}
-    assert "7 words" in page.inner_text("#count")
+    assert "8 words" in page.inner_text("#count")  # one fills
     assert packaged_strengths.times("medium") in page.inner_text("#loss-word")
-    assert packaged_strengths.loss("medium", 7) in page.inner_text("#loss-text")
+    assert packaged_strengths.loss("medium", 8) in page.inner_text("#loss-text")
     assert "not measured" in page.inner_text("#risk")  # of so few words
     page.fill("#text", "The waiter was friendly and the soup was hot. " * 12)
     playwright.expect(page.locator("#risk li")).to_have_count(4, timeout=SLOW)

@@ -380,7 +380,7 @@ def test_a_ledger_in_postgresql(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INKBLUR_LEDGER_SECRET", os.urandom(32).hex())
-    enough = str(1.5 * 15 * EPSILON["medium"])  # for the 15 words of one request, not of two
+    enough = str(1.5 * 24 * EPSILON["medium"])  # for three texts of one request, not of two
     server = Server(tmp_path, "--ledger", postgres_url, "--person-budget", enough)
     people = {"people": ["ada"] * 3}
     try:

@@ -114,7 +114,7 @@ def test_a_refused_file_is_advised_only_what_a_request_can_ask_for(
     client.delete(f"/v1/uploads/{name}")
 
 
-@pytest.mark.parametrize(("words", "found"), [(500, True), (504, False)])
+@pytest.mark.parametrize(("words", "found"), [(440, True), (504, False)])
 def test_the_risks_of_a_file_are_those_of_texts_as_long(
     client: TestClient, words: int, found: bool
 ) -> None:
@@ -122,7 +122,7 @@ def test_the_risks_of_a_file_are_those_of_texts_as_long(
     seen = client.post(f"/v1/uploads/{name}/preview", json=MEDIUM).json()
     for look in seen["looks"]:
         assert ("not measured" not in look["figures"]["measured risk"]) is found
-        assert ("texts of 500 words" in look["figures"]["measured risk"]) is found
+        assert ("texts of 445 words" in look["figures"]["measured risk"]) is found
 
 
 def bomb(suffix: str) -> bytes:

@@ -17,7 +17,7 @@ from inkblur.pools import PoolPrivatizer
 from inkblur.service.settings import TOPIC
 from inkblur.service.state import Service
 
-_RISK_WORDS = 100  # of the texts whose risks stand beside a setting before there is a text
+_RISK_WORDS = 94  # of the texts whose risks stand beside a setting before there is a text
 _LABELS = 20  # that are named
 
 

@@ -62,7 +62,7 @@ export function stopRisk(keep, stop) {
   if (keep === "own") return stop.guarantee;
   if (keep === "label") {
     const label = stop.label === null ? "" : `; the label stays in about ${percent(stop.label)} of the texts`;
-    return `no result is more than ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
+    return `whatever comes out is at most ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
   }
   const shares = stop.risks.map((each) => `${each.name}: ${percent(each.share)} (guessing: ${percent(each.guessing)})`);
   const placed = keep === "topic" ? ", with words in their places" : "";

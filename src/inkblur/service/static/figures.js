@@ -23,7 +23,7 @@ function ofAPool() {
   const labeled = choices.pool.labels.length > 0;
   return [
     "What each strength keeps",
-    "Factor: no result is more than so many times as likely for one text as for any other; that is proved. The rest was measured on the public texts themselves. Nearness is the mean cosine between a text and its replacement: 1 would be the same text, 0 one drawn blindly.",
+    "Factor: whatever comes out is at most so many times as likely for one text as for any other; that is proved. The rest was measured on the public texts themselves. Nearness is the mean cosine between a text and its replacement: 1 would be the same text, 0 one drawn blindly.",
     ["Factor", ...(labeled ? ["Label stays"] : []), "Nearness"],
     (stop) => [factor(stop.epsilon), ...(labeled ? [percent(stop.label)] : []), stop.meaning.toFixed(2)],
   ];

@@ -52,7 +52,7 @@ function showPreview(seen) {
   $("legend").hidden = !pieces;
   $("released").replaceChildren(...(pieces ? pieces.flatMap((piece) => [marked(piece), " "]) : [seen.released]));
   const left = seen.words_left === null ? "" : `, about ${percent(seen.words_left)} stay`;
-  $("count").textContent = pieces ? `${number.format(seen.words)} ${seen.words === 1 ? "word" : "words"}${left}` : "";
+  $("count").textContent = pieces ? `released as ${number.format(seen.words)} ${seen.words === 1 ? "word" : "words"}${left}` : "";
   $("loss-word").textContent = seen.loss_word;
   $("loss-text").textContent = seen.loss_text;
   $("risk").replaceChildren(...(seen.kept ? [seen.kept] : seen.risks).map((line) => make("li", {}, line)));
