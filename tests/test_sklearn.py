@@ -255,7 +255,8 @@ def test_a_setting_that_hides_nothing_is_refused() -> None:
 def test_what_transformers_share_holds_no_word_and_no_file_that_was_replaced(
     tmp_path: Path,
 ) -> None:
-    described = {"mechanism": "laplace", "epsilon": 0.5, "embedding": str(tmp_path / "toy.ink")}
+    table = str(tmp_path / "toy.ink")
+    described: dict[str, Any] = {"mechanism": "laplace", "epsilon": 0.5, "embedding": table}
     write_store(tmp_path / "toy.ink", TABLE)
     blur = TextPrivatizer(**described)
     blur.transform(["good secretword"])

@@ -123,8 +123,13 @@ def test_what_was_not_measured_says_so(blur: Any, text: str, times: int) -> None
 
 def test_a_fixed_length_is_what_counts() -> None:
     """Nobody sees how long the text was."""
-    whole = risks(at(length=250), ENGLISH, 1).risks
-    assert [each.words for each in whole] == [250] * 3
+    whole = risks(at(length=228), ENGLISH, 1).risks
+    assert [each.words for each in whole] == [228] * 3
+
+
+def test_what_shows_exact_lengths_was_not_measured() -> None:
+    """It tells more than what was attacked."""
+    assert not risks(at(length="exact"), ENGLISH, 100).measured
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))

@@ -124,6 +124,8 @@ def _unlike(blur: Privatizer, counts: Mapping[str, int], words: int) -> str:
     """Why no attacked text was like these; empty if some were."""
     if not blur.plain:
         return "only releases that draw every word in its place were attacked"
+    if blur.exact:
+        return "only releases that hide exact lengths were attacked"
     if not words:
         return "they have no words"
     if not FunctionWords.of(counts).english:

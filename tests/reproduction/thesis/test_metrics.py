@@ -26,7 +26,7 @@ def test_word_movers_agrees_with_the_distance_of_meaning() -> None:
     rows = np.random.default_rng(1).normal(size=(4, 5))
     table = Embedding(["red", "cat", "dog", "sky"], rows, name="toy")
     left, right = "Red cat, red unheard-of sky!", "dog sky cat"
-    stated = meaning_kept([left], [right], table, stop_words=True).earth_movers
+    stated = meaning_kept([left], [right], table).earth_movers
     assert word_movers(left, right, table) == pytest.approx(stated)
     assert word_movers("unheard", right, table) is None
 
