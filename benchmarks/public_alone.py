@@ -23,7 +23,7 @@ from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 
 import inkblur
-from inkblur.evaluation import releaser, words_of
+from inkblur.evaluation import content_words, releaser, words_of
 from reproduction.corpora import Corpus, disaster_tweets, sms_spam
 
 SEEDS = (1, 2, 3)
@@ -58,6 +58,11 @@ def scores(corpus: Corpus, seed: int) -> Iterator[tuple[str, float]]:
         )
 
 
+def what_counts(text: str) -> list[str]:
+    """By which a release tells whether a text is public: its content words, or else its words."""
+    return content_words(text) or words_of(text)
+
+
 def parts(corpus: Corpus, seed: int) -> list[Labeled]:
     """Public, private and held-out texts with labels; no public text is among the others."""
     assert corpus.labels is not None
@@ -66,10 +71,9 @@ def parts(corpus: Corpus, seed: int) -> list[Labeled]:
     for rows in np.split(order, [round(part * len(corpus)) for part in PARTS]):
         part = corpus.rows(rows.tolist())
         if found:  # releases refuse those: what was learned from a text cannot protect it
-            public = {tuple(words_of(text)) for text in found[0][0]}
-            part = part.rows(
-                [row for row, text in enumerate(part.texts) if tuple(words_of(text)) not in public]
-            )
+            public = {tuple(what_counts(text)) for text in found[0][0]}
+            fresh = [tuple(what_counts(text)) not in public for text in part.texts]
+            part = part.rows(np.flatnonzero(fresh).tolist())
         found.append((part.texts, part.labels or ()))
     return found
 
