@@ -29,7 +29,7 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID
 
 MOST_TEXTS, MOST_WORDS = 10_000, 1_000_000  # of a request
-MOST_LETTERS = 250_000  # of a text: it is drawn at one go
+MOST_LETTERS = 60_000  # of a text: it is drawn at one go, in half a second; longer ones are files
 # At least as many as there are tokens to draw for: "a_b" has two, and "@_" is one.
 _WORD = re.compile(r"[^\W_]+|@")
 _REFUSALS: dict[int | str, dict[str, Any]] = {
